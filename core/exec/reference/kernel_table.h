@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+
+#include "exec/kernel.h"
+
+namespace megascope {
+
+struct ReferenceKernel {
+    PlainKernel run = nullptr;
+    /// The kernel asks for memory itself because only it knows the output shapes (CondTake, NonZero, …).
+    bool data_dependent = false;
+};
+/// Operator class name → its plain implementation.
+using ReferenceKernels = std::unordered_map<std::string_view, ReferenceKernel>;
+
+/// All reference kernels; immutable, any thread.
+[[nodiscard]] const ReferenceKernels& reference_kernels();
+
+// One function per family adds its kernels; each lives in the file of that family and is listed in kernel_table.cpp.
+
+} // namespace megascope
