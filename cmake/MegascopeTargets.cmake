@@ -1,7 +1,8 @@
 # Compiler settings and the two functions that declare the project's targets.
 
 add_library(megascope_options INTERFACE)
-target_compile_options(megascope_options INTERFACE -Wall -Wextra -Wpedantic -Wno-missing-field-initializers)
+target_compile_options(megascope_options INTERFACE -Wall -Wextra -Wpedantic -Wno-missing-field-initializers
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>) # GCC 12 sees ghosts in std::optional
 if(MEGASCOPE_SANITIZE)
   target_compile_options(megascope_options INTERFACE -fsanitize=${MEGASCOPE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
   target_link_options(megascope_options INTERFACE -fsanitize=${MEGASCOPE_SANITIZE})
