@@ -13,7 +13,7 @@ declare -A may=(
   [optimize]="base tensor graph opr optimize"
   [profile]="base tensor graph profile"
   [compare]="base tensor graph opr exec compare"
-  [layout]="base tensor graph layout"
+  [layout]="base tensor graph opr layout"
   [trace]="base tensor graph opr exec optimize format feed trace"
   [session]="base tensor graph opr exec format feed compare profile session"
 )
