@@ -32,11 +32,19 @@ struct ProfileOpr {
     std::uint64_t number = 0; ///< the id in the profiled process
     StringId name;
     StringId type;            ///< class type name: "ConvolutionForward"
-    std::int64_t priority = 0;
-    bool has_priority = false;
+    /// How MegEngine ordered it; nothing for operators outside the sequence.
+    struct Order {
+        std::int64_t priority = 0;
+        std::int64_t input_update_time = 0; ///< operators that had run when its last input became ready
+        std::int64_t dfs_step_num = 0;      ///< position in depth-first order
+    };
+    std::optional<Order> order;
     std::vector<ProfileVarId> inputs;
     std::vector<ProfileVarId> outputs; ///< workspaces included
 };
+
+/// What static inference knew about a var's shape or value.
+enum class ProfileInfer : std::uint8_t { unknown, no_desc, constant, rt_static, missing_inp };
 
 struct ProfileMemPlan {
     StringId chunk;
@@ -50,6 +58,8 @@ struct ProfileVar {
     StringId name;
     StringId comp_node;
     std::optional<std::vector<std::int64_t>> shape; ///< inferred shape, else the planned layout's
+    ProfileInfer shape_infer = ProfileInfer::unknown;
+    ProfileInfer value_infer = ProfileInfer::unknown;
     std::optional<ProfileMemPlan> mem_plan;
     ProfileOprId producer;                          ///< invalid when no operator lists it as an output
 };

@@ -155,11 +155,17 @@ private:
 
     static void extra(od::value value, ProfileOpr& opr) {
         if (is_null(value)) return;
+        ProfileOpr::Order order;
+        bool ordered = false;
         for (auto field : object_of(value, "an operator's extra")) {
-            if (std::string_view(field.unescaped_key()) != "priority") continue;
-            opr.priority = integer_of(field.value(), "priority");
-            opr.has_priority = true;
+            const std::string_view key = field.unescaped_key();
+            if (key == "priority") order.priority = integer_of(field.value(), key);
+            else if (key == "input_update_time") order.input_update_time = integer_of(field.value(), key);
+            else if (key == "dfs_step_num") order.dfs_step_num = integer_of(field.value(), key);
+            else continue;
+            ordered = true;
         }
+        if (ordered) opr.order = order;
     }
 
     void vars(od::object object) {
@@ -196,15 +202,24 @@ private:
         return plan;
     }
 
+    static ProfileInfer infer_type(std::string_view text) {
+        if (text == "NO_DESC") return ProfileInfer::no_desc;
+        if (text == "CONST") return ProfileInfer::constant;
+        if (text == "RT_STATIC") return ProfileInfer::rt_static;
+        if (text == "MISSING_INP") return ProfileInfer::missing_inp;
+        return ProfileInfer::unknown;
+    }
+
     static void infer_tags(od::object object, ProfileVar& var) {
         for (auto tag : object) {
-            if (std::string_view(tag.unescaped_key()) != "SHAPE") continue;
+            const bool is_shape = std::string_view(tag.unescaped_key()) == "SHAPE";
             od::value tag_value = tag.value();
             if (is_null(tag_value)) continue;
-            for (auto field : object_of(tag_value, "static_infer_tags.SHAPE")) {
-                if (std::string_view(field.unescaped_key()) != "inferred_result") continue;
-                od::value result = field.value();
-                if (!is_null(result)) var.shape = sizes_of(result, "inferred_result");
+            for (auto field : object_of(tag_value, "static_infer_tags")) {
+                const std::string_view key = field.unescaped_key();
+                od::value part = field.value();
+                if (key == "infer_type") (is_shape ? var.shape_infer : var.value_infer) = infer_type(string_of(part, key));
+                else if (key == "inferred_result" && is_shape && !is_null(part)) var.shape = sizes_of(part, key);
             }
         }
     }
