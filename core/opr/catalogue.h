@@ -34,6 +34,13 @@ struct OprIdentity {
     std::uint64_t id = 0;
 };
 
+/// What an operator needs of an input.
+enum class InputUse : std::uint8_t {
+    device,     ///< its value, where the kernel runs
+    host_value, ///< its (small) value already when shapes are inferred: target shapes, index bounds, sizes
+    shape_only, ///< only its shape
+};
+
 /// All that Megascope knows about one operator class. Readers, writers, tables, tooltips and docs ask here.
 struct OprDef {
     OprKind kind;                      ///< its place in `Catalogue::all()`
@@ -54,6 +61,8 @@ struct OprDef {
     /// Number of counted (non-volatile) outputs of this operator, from its inputs, params and tensors.
     /// Errors: corrupt, when they contradict each other. Never trusts a count without checking it against the operator.
     Expected<std::size_t> (*count_outputs)(const Opr& opr) = nullptr;
+    /// How this operator uses its input at that position. Never null.
+    InputUse (*input_use)(const Opr& opr, std::size_t input) = nullptr;
     InferFn infer = nullptr;           ///< null: shapes cannot be inferred
     CostFn cost = nullptr;             ///< null: no computation figure
 };
@@ -72,9 +81,14 @@ public:
     [[nodiscard]] const OprDef* find_v2(std::uint64_t id, std::uint32_t version) const;
     [[nodiscard]] const OprDef* of(const Opr& opr) const { return find(opr.kind); }
 
+    /// Checks an operator that was read from a file against the catalogue: the types of its params (the Empty that CheckNonFinite
+    /// carries in files for old readers becomes its default param) and the number of its inputs.
+    /// Afterwards `opr.param()` has the type that the catalogue says. Call it before the operator enters a graph.
+    /// Operators of unknown kind pass. Errors: corrupt, with what does not fit.
+    [[nodiscard]] Expected<void> settle(Opr& opr) const;
+
 private:
-    friend class CatalogueBuilder;
-    Catalogue();
+    explicit Catalogue(std::vector<OprDef> defs);
     std::vector<OprDef> defs_;
     struct Index;
     std::shared_ptr<const Index> index_;
