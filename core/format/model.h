@@ -38,6 +38,12 @@ struct KeptNames {
     bool opr_priority = false;
 };
 
+/// v2 only: a name for the output whose `GraphOutput::original_id` this is, as stored.
+struct OutputAlias {
+    std::uint32_t original_id = 0;
+    std::string name;
+};
+
 /// One graph of a file.
 struct StoredGraph {
     Container container = Container::fbs_v2;
@@ -48,6 +54,7 @@ struct StoredGraph {
     std::uint32_t nr_shared_tensor = 0;
     Metadata metadata;
     KeptNames kept;
+    std::vector<OutputAlias> aliases;  ///< v2 only, in stored order; also in `GraphOutput::alias`
     std::uint64_t offset = 0;          ///< first byte in the file
     std::uint64_t size = 0;            ///< bytes
     std::uint64_t tensor_bytes = 0;    ///< bytes of stored tensor values
@@ -64,8 +71,9 @@ struct TestcaseInput {
 struct Testcase {
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
-    std::vector<TestcaseInput> inputs;
+    std::vector<TestcaseInput> inputs; ///< empty when the values do not fit the graph's inputs (a warning says why)
     std::shared_ptr<const Graph> graph; ///< as stored: operators that only hold values
+    StoredGraph stored;                 ///< how `graph` was stored
 };
 
 /// A file that holds graphs, opened. Immutable; shared between threads as `shared_ptr<const Model>`.

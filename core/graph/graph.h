@@ -78,7 +78,7 @@ struct Var {
     bool has_name = false;
     OprId producer;
     std::uint32_t output_index = 0; ///< position in the producer's `outputs`
-    // What the file itself says (v2 middle tensors, stored tensors); see opr/infer.h for inferred shapes.
+    // What the file itself says about the var (v2 middle tensors, nothing in v1); see opr/infer.h for inferred shapes.
     std::optional<Shape> shape;
     std::optional<DType> dtype;
     std::optional<CompNode> comp_node;
