@@ -19,5 +19,15 @@ using ReferenceKernels = std::unordered_map<std::string_view, ReferenceKernel>;
 [[nodiscard]] const ReferenceKernels& reference_kernels();
 
 // One function per family adds its kernels; each lives in the file of that family and is listed in kernel_table.cpp.
+void add_convolution_kernels(ReferenceKernels& kernels);
+void add_conv_bias_kernels(ReferenceKernels& kernels);
+void add_conv3d_kernels(ReferenceKernels& kernels);
+void add_pooling_kernels(ReferenceKernels& kernels);
+void add_elemwise_kernels(ReferenceKernels& kernels);
+void add_typecvt_kernels(ReferenceKernels& kernels);
+void add_reduce_kernels(ReferenceKernels& kernels);
+void add_shape_kernels(ReferenceKernels& kernels);
+void add_creation_kernels(ReferenceKernels& kernels);
+void add_indexing_kernels(ReferenceKernels& kernels);
 
 } // namespace megascope
