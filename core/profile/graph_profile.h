@@ -94,6 +94,7 @@ struct GraphProfile {
     std::vector<ProfileVar> vars;       ///< ascending by number
     std::vector<ProfileMemChunk> chunks;
     std::vector<ProfileOprId> sequence; ///< comp_seq: execution order
+    std::vector<ProfileOprId> file_order; ///< all operators as the file lists them; MegEngine's tools break ties by it
     std::vector<ProfileRecord> device;
     std::vector<ProfileRecord> host;
     std::vector<std::optional<ProfileFootprint>> footprints; ///< parallel to `oprs`

@@ -295,6 +295,9 @@ private:
     /// Turns ids into positions once everything is read.
     void resolve() {
         GraphProfile& p = *profile_;
+        std::vector<std::uint64_t> listed;
+        listed.reserve(oprs_.size());
+        for (const auto& pending : oprs_) listed.push_back(pending.opr.number);
         std::sort(oprs_.begin(), oprs_.end(), [](const auto& a, const auto& b) { return a.opr.number < b.opr.number; });
         std::sort(p.vars.begin(), p.vars.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
 
@@ -313,6 +316,7 @@ private:
             for (const ProfileVarId out : pending.opr.outputs) p.vars[out.index()].producer = id;
             p.oprs.push_back(std::move(pending.opr));
         }
+        for (const std::uint64_t number : listed) p.file_order.push_back(p.find_opr(number));
         for (std::size_t i = 0; i < p.chunks.size(); ++i) p.chunks[i].owner = p.find_var(chunk_owners_[i]);
 
         const auto opr_id = [&](std::uint64_t number, const char* where) {

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "opr/infer.h"
+#include "profile/graph_profile.h"
+
+namespace megascope {
+
+/// Which operator of a profile is which operator of an open dump, and how that was found out.
+struct ProfileJoin {
+    std::vector<ProfileOprId> of_opr;  ///< parallel to the graph's operators; invalid = no match
+    std::size_t by_name = 0;           ///< equal operator names
+    std::size_t by_var_name = 0;       ///< equal names of the first output
+    std::size_t by_structure = 0;      ///< same place in the order, same type, same output shapes
+    std::size_t timed = 0;             ///< operators of the profile that have a device time
+    std::size_t timed_matched = 0;     ///< … of those, matched
+    double time_matched = 0;           ///< share of the total device time that belongs to matched operators, 0 … 1
+
+    [[nodiscard]] std::size_t matched() const { return by_name + by_var_name + by_structure; }
+    /// "212 of 234 operators matched (180 by name, 32 by structure), 98.7 % of the device time."
+    [[nodiscard]] std::string sentence() const;
+};
+
+/// Operator names first, then output var names (each only where it is unique on both sides and the types agree), then the
+/// longest common subsequence of what is left, in execution order, by type and output shapes.
+[[nodiscard]] ProfileJoin join_profile(const Graph& graph, const GraphInfo& info, const GraphProfile& profile);
+
+} // namespace megascope
