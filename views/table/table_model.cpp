@@ -1,0 +1,195 @@
+#include "views/table/table_model.h"
+
+#include <QCollator>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "views/common/number_text.h"
+
+namespace megascope {
+
+TableModel::TableModel(std::vector<TableColumn> columns, QObject* parent) : QAbstractTableModel(parent), columns_(std::move(columns)) {}
+
+int TableModel::columnOf(const QString& id) const {
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+        if (columns_[i].id == id) return static_cast<int>(i);
+    return -1;
+}
+
+int TableModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(order_.size()); }
+
+int TableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(columns_.size()); }
+
+QVariant TableModel::data(const QModelIndex& index, int role) const {
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
+    const int row = sourceRow(index.row());
+    const int column = index.column();
+    switch (role) {
+    case Qt::DisplayRole: return cellText(row, column);
+    case Qt::ToolTipRole:
+    case ExactRole: return cellExact(row, column);
+    case Qt::TextAlignmentRole:
+        return QVariant::fromValue(Qt::Alignment(Qt::AlignVCenter | (columns_[static_cast<std::size_t>(column)].numeric ? Qt::AlignRight : Qt::AlignLeft)));
+    case Qt::DecorationRole: return cellDecoration(row, column);
+    case Qt::ForegroundRole: return cellForeground(row, column);
+    case PickRole: return QVariant::fromValue(pick(row));
+    case ShareRole: {
+        const auto share = cellShare(row, column);
+        return share ? QVariant(*share) : QVariant();
+    }
+    case SourceRowRole: return row;
+    default: return {};
+    }
+}
+
+QVariant TableModel::headerData(int section, Qt::Orientation orientation, int role) const {
+    if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
+    const TableColumn& column = columns_[static_cast<std::size_t>(section)];
+    switch (role) {
+    case Qt::DisplayRole: return column.unit.isEmpty() ? column.title : QStringLiteral("%1 (%2)").arg(column.title, column.unit);
+    case Qt::ToolTipRole: return column.help;
+    case Qt::TextAlignmentRole: return QVariant::fromValue(Qt::Alignment(Qt::AlignVCenter | (column.numeric ? Qt::AlignRight : Qt::AlignLeft)));
+    default: return {};
+    }
+}
+
+void TableModel::setFilter(const FilterQuery& query) {
+    beginResetModel();
+    filter_ = query;
+    rebuild();
+    endResetModel();
+}
+
+int TableModel::rowOf(Pick pick) const {
+    const int source = sourceRowOf(pick);
+    if (source < 0 || source >= static_cast<int>(rowOfSource_.size())) return -1;
+    return rowOfSource_[static_cast<std::size_t>(source)];
+}
+
+void TableModel::endSourceReset() {
+    rebuild();
+    endResetModel();
+}
+
+void TableModel::cellsChanged(int firstColumn, int lastColumn) {
+    if (sortColumn_ >= firstColumn && sortColumn_ <= lastColumn) sort(sortColumn_, sortDirection_);
+    if (!order_.empty()) emit dataChanged(index(0, firstColumn), index(rowCount() - 1, lastColumn));
+}
+
+void TableModel::setUnit(int column, const QString& unit) {
+    if (columns_[static_cast<std::size_t>(column)].unit == unit) return;
+    columns_[static_cast<std::size_t>(column)].unit = unit;
+    emit headerDataChanged(Qt::Horizontal, column, column);
+}
+
+void TableModel::rebuild() {
+    order_.clear();
+    const int count = sourceRows();
+    order_.reserve(static_cast<std::size_t>(count));
+    for (int row = 0; row < count; ++row) {
+        if (filter_.empty() ||
+            filter_.matches([&](const QString& field) { return filterText(row, field); }, [&](const QString& field) { return filterNumber(row, field); }))
+            order_.push_back(static_cast<std::uint32_t>(row));
+    }
+    sortOrder();
+}
+
+void TableModel::sortOrder() {
+    if (sortColumn_ >= 0 && sortColumn_ < static_cast<int>(columns_.size())) {
+        std::vector<SortKey> keys(static_cast<std::size_t>(sourceRows()));
+        for (const std::uint32_t row : order_) keys[row] = cellKey(static_cast<int>(row), sortColumn_);
+        QCollator collator;
+        collator.setNumericMode(true); // conv2 before conv10
+        collator.setCaseSensitivity(Qt::CaseInsensitive);
+        const bool descending = sortDirection_ == Qt::DescendingOrder;
+        std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+            const SortKey& x = keys[a];
+            const SortKey& y = keys[b];
+            const bool noX = std::holds_alternative<std::monostate>(x);
+            const bool noY = std::holds_alternative<std::monostate>(y);
+            if (noX || noY) return !noX && noY;
+            if (x.index() != y.index()) return x.index() < y.index();
+            if (const auto* number = std::get_if<double>(&x)) {
+                const double other = std::get<double>(y);
+                return descending ? *number > other : *number < other;
+            }
+            const int order = collator.compare(std::get<QString>(x), std::get<QString>(y));
+            return descending ? order > 0 : order < 0;
+        });
+    } else {
+        std::sort(order_.begin(), order_.end());
+    }
+    rowOfSource_.assign(static_cast<std::size_t>(sourceRows()), -1);
+    for (std::size_t i = 0; i < order_.size(); ++i) rowOfSource_[order_[i]] = static_cast<std::int32_t>(i);
+}
+
+void TableModel::sort(int column, Qt::SortOrder order) {
+    emit layoutAboutToBeChanged({}, QAbstractItemModel::VerticalSortHint);
+    const QModelIndexList before = persistentIndexList();
+    std::vector<int> sources;
+    sources.reserve(static_cast<std::size_t>(before.size()));
+    for (const QModelIndex& i : before) sources.push_back(sourceRow(i.row()));
+    sortColumn_ = column;
+    sortDirection_ = order;
+    sortOrder();
+    QModelIndexList after;
+    after.reserve(before.size());
+    for (qsizetype i = 0; i < before.size(); ++i)
+        after << index(rowOfSource_[static_cast<std::size_t>(sources[static_cast<std::size_t>(i)])], before[i].column());
+    changePersistentIndexList(before, after);
+    emit layoutChanged({}, QAbstractItemModel::VerticalSortHint);
+}
+
+std::optional<QString> TableModel::filterText(int row, const QString& field) const {
+    if (field.isEmpty()) {
+        QString all;
+        for (int column = 0; column < static_cast<int>(columns_.size()); ++column)
+            if (!columns_[static_cast<std::size_t>(column)].numeric) all += cellText(row, column) + QLatin1Char('\n');
+        return all;
+    }
+    const int column = columnOf(field);
+    if (column < 0) return std::nullopt;
+    return cellText(row, column);
+}
+
+std::optional<double> TableModel::filterNumber(int row, const QString& field) const {
+    const int column = columnOf(field);
+    if (column < 0) return std::nullopt;
+    const SortKey key = cellKey(row, column);
+    if (const auto* number = std::get_if<double>(&key)) return *number;
+    return std::nullopt;
+}
+
+QString scaledText(double value, double unit) {
+    const double scaled = value / unit;
+    const double magnitude = std::abs(scaled);
+    if (magnitude == 0) return QStringLiteral("0");
+    // Three significant digits, but never an exponent in a column of plain numbers.
+    const int decimals = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : magnitude >= 0.9995 ? 2 : magnitude >= 0.0995 ? 3 : 4;
+    if (magnitude < 0.00005) return QStringLiteral("<0.0001");
+    return QString::number(scaled, 'f', decimals);
+}
+
+ColumnUnit timeUnit(double largest) {
+    if (largest >= 10) return {QStringLiteral("s"), 1};
+    if (largest >= 10e-3) return {QStringLiteral("ms"), 1e-3};
+    return {QStringLiteral("µs"), 1e-6};
+}
+
+ColumnUnit byteUnit(double largest) {
+    if (largest >= 10.0 * (1 << 30)) return {QStringLiteral("GiB"), 1 << 30};
+    if (largest >= 10.0 * (1 << 20)) return {QStringLiteral("MiB"), 1 << 20};
+    return {QStringLiteral("KiB"), 1 << 10};
+}
+
+ColumnUnit countUnit(double largest, const QString& what) {
+    static constexpr std::array<std::pair<double, char>, 4> prefixes = {{{1e12, 'T'}, {1e9, 'G'}, {1e6, 'M'}, {1e3, 'k'}}};
+    for (const auto& [factor, prefix] : prefixes)
+        if (largest >= 10 * factor) return {QLatin1Char(prefix) + what, factor};
+    return {what, 1};
+}
+
+} // namespace megascope

@@ -1,0 +1,286 @@
+#include "views/table/table_page.h"
+
+#include <QAction>
+#include <QClipboard>
+#include <QContextMenuEvent>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QScrollBar>
+#include <QSettings>
+#include <QStackedLayout>
+#include <QTableView>
+#include <QTimer>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+#include "views/common/icon.h"
+#include "views/common/number_text.h"
+#include "views/table/share_delegate.h"
+
+namespace megascope {
+
+namespace {
+
+QString csvCell(const QString& s) {
+    if (!s.contains(QLatin1Char(',')) && !s.contains(QLatin1Char('"')) && !s.contains(QLatin1Char('\n'))) return s;
+    return QLatin1Char('"') + QString(s).replace(QLatin1Char('"'), QStringLiteral("\"\"")) + QLatin1Char('"');
+}
+
+} // namespace
+
+TablePage::TablePage(const QString& name, TableModel* model, Selection* selection, QWidget* empty, QWidget* parent)
+    : QWidget(parent), name_(name), model_(model), selection_(selection), empty_(empty) {
+    setObjectName(name + QStringLiteral("Page"));
+    filter_ = new QLineEdit(this);
+    filter_->setObjectName(QStringLiteral("filter"));
+    filter_->setClearButtonEnabled(true);
+    filter_->setPlaceholderText(tr("Filter: words, type:conv dtype:f16 time>1ms shape:*x64x* name:/regex/"));
+    filter_->addAction(themedIcon(QStringLiteral("filter")), QLineEdit::LeadingPosition);
+    count_ = new QLabel(this);
+    count_->setForegroundRole(QPalette::PlaceholderText);
+    problem_ = new QLabel(this);
+    problem_->hide();
+    auto* columns = new QToolButton(this);
+    columns->setIcon(themedIcon(QStringLiteral("columns")));
+    columns->setAutoRaise(true);
+    columns->setToolTip(tr("Choose columns"));
+    columns->setAccessibleName(tr("Choose columns"));
+    columns->setPopupMode(QToolButton::InstantPopup);
+    auto* menu = new QMenu(columns);
+    connect(menu, &QMenu::aboutToShow, this, [this, menu] { fillColumnMenu(menu); });
+    columns->setMenu(menu);
+
+    view_ = new QTableView(this);
+    view_->setObjectName(QStringLiteral("table"));
+    view_->setModel(model_);
+    view_->setItemDelegate(new ShareDelegate(view_));
+    view_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+    view_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    view_->setAlternatingRowColors(true);
+    view_->setShowGrid(false);
+    view_->setWordWrap(false);
+    view_->setFrameShape(QFrame::NoFrame);
+    view_->setMouseTracking(true);
+    view_->setTabKeyNavigation(false);
+    view_->verticalHeader()->hide();
+    view_->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+    view_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
+    view_->horizontalHeader()->setSectionsMovable(true);
+    view_->horizontalHeader()->setHighlightSections(false);
+    view_->horizontalHeader()->setContextMenuPolicy(Qt::CustomContextMenu);
+    view_->setContextMenuPolicy(Qt::CustomContextMenu);
+    view_->setSortingEnabled(true);
+    view_->horizontalHeader()->setSortIndicatorClearable(true);
+    view_->sortByColumn(-1, Qt::AscendingOrder);
+    view_->installEventFilter(this);
+    view_->viewport()->installEventFilter(this);
+
+    auto* bar = new QHBoxLayout;
+    bar->setContentsMargins(8, 4, 8, 4);
+    bar->setSpacing(8);
+    bar->addWidget(filter_, 1);
+    bar->addWidget(problem_);
+    bar->addWidget(count_);
+    bar->addWidget(columns);
+    auto* content = new QWidget(this);
+    auto* contentLayout = new QVBoxLayout(content);
+    contentLayout->setContentsMargins(0, 0, 0, 0);
+    contentLayout->setSpacing(0);
+    contentLayout->addLayout(bar);
+    contentLayout->addWidget(view_, 1);
+    stack_ = new QStackedLayout;
+    stack_->addWidget(content);
+    if (empty_) stack_->addWidget(empty_);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addLayout(stack_);
+
+    for (int i = 0; i < model_->columnCount(); ++i) view_->setColumnHidden(i, !model_->columns()[static_cast<std::size_t>(i)].shown);
+
+    auto* delay = new QTimer(this); // typing does not filter at every key
+    delay->setSingleShot(true);
+    delay->setInterval(120);
+    connect(filter_, &QLineEdit::textChanged, delay, qOverload<>(&QTimer::start));
+    connect(filter_, &QLineEdit::returnPressed, this, [this, delay] {
+        delay->stop();
+        applyFilter();
+    });
+    connect(delay, &QTimer::timeout, this, &TablePage::applyFilter);
+    connect(model_, &QAbstractItemModel::modelReset, this, [this] {
+        updateStack();
+        if (!fitted_ && model_->rowCount() > 0) fitColumns();
+        showCurrent(selection_->current());
+    });
+    connect(view_->horizontalHeader(), &QWidget::customContextMenuRequested, this, [this](const QPoint& at) {
+        QMenu context;
+        fillColumnMenu(&context);
+        context.exec(view_->horizontalHeader()->mapToGlobal(at));
+    });
+    connect(view_, &QWidget::customContextMenuRequested, this, [this](const QPoint& at) {
+        QMenu context;
+        context.addAction(themedIcon(QStringLiteral("copy")), tr("Copy rows as text"), this, [this] { copy(false); });
+        context.addAction(tr("Copy rows as CSV"), this, [this] { copy(true); });
+        const QModelIndex index = view_->indexAt(at);
+        if (index.isValid())
+            context.addAction(tr("Copy this cell"), this, [index] { QGuiApplication::clipboard()->setText(index.data(TableModel::ExactRole).toString()); });
+        context.exec(view_->viewport()->mapToGlobal(at));
+    });
+    connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
+        if (following_ || !current.isValid()) return;
+        const Pick pick = current.data(TableModel::PickRole).value<Pick>();
+        if (!pick.empty()) selection_->select(pick);
+    });
+    connect(view_, &QAbstractItemView::activated, this, [this](const QModelIndex& index) {
+        const Pick pick = index.data(TableModel::PickRole).value<Pick>();
+        if (!pick.empty()) emit activated(pick);
+    });
+    connect(view_, &QAbstractItemView::entered, this,
+            [this](const QModelIndex& index) { selection_->hover(index.data(TableModel::PickRole).value<Pick>()); });
+    connect(selection_, &Selection::changed, this, &TablePage::showCurrent);
+    updateStack();
+}
+
+void TablePage::applyFilter() {
+    const FilterQuery query = FilterQuery::parse(filter_->text());
+    problem_->setText(query.problem());
+    problem_->setVisible(!query.problem().isEmpty());
+    model_->setFilter(query);
+}
+
+void TablePage::showCurrent(Pick pick) {
+    const int row = model_->rowOf(pick);
+    following_ = true;
+    if (row < 0) {
+        view_->selectionModel()->clearSelection();
+        view_->selectionModel()->setCurrentIndex({}, QItemSelectionModel::NoUpdate);
+    } else if (view_->currentIndex().row() != row || !view_->selectionModel()->isRowSelected(row)) {
+        int column = 0;
+        while (column < model_->columnCount() && view_->isColumnHidden(column)) ++column;
+        const QModelIndex index = model_->index(row, column);
+        const int scroll = view_->horizontalScrollBar() ? view_->horizontalScrollBar()->value() : 0;
+        view_->selectionModel()->setCurrentIndex(index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+        view_->scrollTo(index);
+        if (view_->horizontalScrollBar()) view_->horizontalScrollBar()->setValue(scroll);
+    }
+    following_ = false;
+}
+
+void TablePage::fillColumnMenu(QMenu* menu) {
+    menu->clear();
+    for (int i = 0; i < model_->columnCount(); ++i) {
+        QAction* action = menu->addAction(model_->columns()[static_cast<std::size_t>(i)].title);
+        action->setCheckable(true);
+        action->setChecked(!view_->isColumnHidden(i));
+        connect(action, &QAction::toggled, this, [this, i](bool on) {
+            view_->setColumnHidden(i, !on);
+            if (on) view_->resizeColumnToContents(i);
+            saveState();
+        });
+    }
+    menu->addSeparator();
+    connect(menu->addAction(tr("Fit columns to content")), &QAction::triggered, this, &TablePage::fitColumns);
+}
+
+void TablePage::fitColumns() {
+    fitted_ = true;
+    const int sampled = std::min(model_->rowCount(), 60);
+    const QFontMetrics metrics = view_->fontMetrics();
+    for (int column = 0; column < model_->columnCount(); ++column) {
+        int width = view_->horizontalHeader()->sectionSizeHint(column);
+        for (int row = 0; row < sampled; ++row) {
+            const QModelIndex index = model_->index(row, column);
+            int w = metrics.horizontalAdvance(index.data().toString()) + 18;
+            if (index.data(Qt::DecorationRole).isValid()) w += 18;
+            if (index.data(TableModel::ShareRole).isValid()) w += 48;
+            width = std::max(width, w);
+        }
+        view_->setColumnWidth(column, std::min(width, metrics.averageCharWidth() * 48));
+    }
+}
+
+void TablePage::updateStack() {
+    const bool empty = empty_ && model_->sourceRows() == 0;
+    stack_->setCurrentIndex(empty ? 1 : 0);
+    const int shown = model_->rowCount();
+    const int all = model_->sourceRows();
+    count_->setText(shown == all ? tr("%n rows", nullptr, all)
+                                 : tr("%1 of %2").arg(countText(static_cast<std::uint64_t>(shown)), countText(static_cast<std::uint64_t>(all))));
+}
+
+void TablePage::focusFilter() {
+    filter_->setFocus(Qt::ShortcutFocusReason);
+    filter_->selectAll();
+}
+
+void TablePage::setFilterText(const QString& text) {
+    filter_->setText(text);
+    applyFilter();
+}
+
+QString TablePage::copyText(bool csv) const {
+    const QChar separator = csv ? QLatin1Char(',') : QLatin1Char('\t');
+    std::vector<int> columns;
+    for (int visual = 0; visual < model_->columnCount(); ++visual) {
+        const int logical = view_->horizontalHeader()->logicalIndex(visual);
+        if (!view_->isColumnHidden(logical)) columns.push_back(logical);
+    }
+    std::vector<int> rows;
+    for (const QModelIndex& index : view_->selectionModel()->selectedRows()) rows.push_back(index.row());
+    std::sort(rows.begin(), rows.end());
+    if (rows.empty())
+        for (int row = 0; row < model_->rowCount(); ++row) rows.push_back(row);
+    QString out;
+    const auto line = [&](const auto& cell) {
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            if (i) out += separator;
+            QString s = cell(columns[i]);
+            out += csv ? csvCell(s) : s.replace(QLatin1Char('\n'), QLatin1Char(' ')).replace(QLatin1Char('\t'), QLatin1Char(' '));
+        }
+        out += QLatin1Char('\n');
+    };
+    // Exact values have base units, so the header names the column only.
+    line([&](int column) { return model_->columns()[static_cast<std::size_t>(column)].title; });
+    for (const int row : rows) line([&](int column) { return model_->index(row, column).data(TableModel::ExactRole).toString(); });
+    return out;
+}
+
+void TablePage::copy(bool csv) { QGuiApplication::clipboard()->setText(copyText(csv)); }
+
+void TablePage::saveState() const {
+    QSettings settings;
+    QStringList hidden;
+    for (int i = 0; i < model_->columnCount(); ++i)
+        if (view_->isColumnHidden(i)) hidden << model_->columns()[static_cast<std::size_t>(i)].id;
+    settings.setValue(QStringLiteral("tables/%1/hidden").arg(name_), hidden);
+}
+
+void TablePage::restoreState() {
+    const QSettings settings;
+    const QString key = QStringLiteral("tables/%1/hidden").arg(name_);
+    if (!settings.contains(key)) return;
+    const QStringList hidden = settings.value(key).toStringList();
+    for (int i = 0; i < model_->columnCount(); ++i) view_->setColumnHidden(i, hidden.contains(model_->columns()[static_cast<std::size_t>(i)].id));
+}
+
+bool TablePage::eventFilter(QObject* object, QEvent* event) {
+    if (object == view_ && event->type() == QEvent::KeyPress) {
+        auto* key = static_cast<QKeyEvent*>(event);
+        if (key->matches(QKeySequence::Copy)) {
+            copy(false);
+            return true;
+        }
+    }
+    if (object == view_->viewport() && event->type() == QEvent::Leave) selection_->hover({});
+    return QWidget::eventFilter(object, event);
+}
+
+} // namespace megascope

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <QWidget>
+
+#include "views/table/table_model.h"
+
+class QLabel;
+class QLineEdit;
+class QMenu;
+class QStackedLayout;
+class QTableView;
+
+namespace megascope {
+
+/// A table with its filter line, column chooser, copying, and selection that follows the window's.
+class TablePage : public QWidget {
+    Q_OBJECT
+public:
+    /// `name` is the key under which chosen columns are remembered. `empty` is what an empty table says. The page owns neither
+    /// model nor selection.
+    TablePage(const QString& name, TableModel* model, Selection* selection, QWidget* empty, QWidget* parent = nullptr);
+
+    [[nodiscard]] TableModel* model() const { return model_; }
+    [[nodiscard]] QTableView* view() const { return view_; }
+    [[nodiscard]] QLineEdit* filterEdit() const { return filter_; }
+
+    void focusFilter();
+    void setFilterText(const QString& text);
+    /// Selected rows, tab-separated with a header line; all rows when nothing is selected.
+    [[nodiscard]] QString copyText(bool csv) const;
+    void saveState() const;
+    void restoreState();
+
+public slots:
+    void copy(bool csv = false);
+
+signals:
+    /// A row was double-clicked or Enter was pressed on it.
+    void activated(megascope::Pick pick);
+
+protected:
+    bool eventFilter(QObject* object, QEvent* event) override;
+
+private:
+    void applyFilter();
+    void showCurrent(Pick pick);
+    void fillColumnMenu(QMenu* menu);
+    void fitColumns();
+    void updateStack();
+
+    QString name_;
+    TableModel* model_;
+    Selection* selection_;
+    QLineEdit* filter_;
+    QLabel* count_;
+    QLabel* problem_;
+    QTableView* view_;
+    QWidget* empty_;
+    QStackedLayout* stack_;
+    bool following_ = false; ///< a selection change is being shown, not made
+    bool fitted_ = false;
+};
+
+} // namespace megascope
