@@ -42,8 +42,10 @@ struct RunRequest {
 struct TestcaseRun {
     std::uint32_t testcase = 0;               ///< index in the file; 0 for given inputs
     std::optional<Error> error;               ///< the run itself failed; `error->where` names the operator
-    std::vector<Tensor> outputs;              ///< parallel to the graph's outputs, from the last iteration
-    std::vector<AssertVerdict> verdicts;      ///< one per AssertEqual of the graph, in file order
+    /// Parallel to the graph's outputs, from the last iteration. An output that is an AssertEqual only forwards the expected
+    /// value; here stands the value that it asserts. AssertEqual itself is not run: its comparison is made outside.
+    std::vector<Tensor> outputs;
+    std::vector<AssertVerdict> verdicts;      ///< one per AssertEqual that has an expectation, in file order
     std::vector<std::pair<VarId, Tensor>> kept;
     std::vector<double> seconds;              ///< one per counted iteration
     std::vector<std::vector<StepRecord>> steps; ///< per counted iteration
