@@ -21,6 +21,9 @@ enum class Container : std::uint8_t {
 /// "FBS v1 (MGBC)", "FBS v1 (MGBS)", "FBS v2".
 [[nodiscard]] std::string_view container_name(Container container);
 
+/// "1.13.2" of `StoredGraph::mge_version`; a development version reads "1.9999.0".
+[[nodiscard]] std::string mge_version_text(std::uint32_t version);
+
 struct Metadata {
     bool stored = false; ///< the file has a metadata table at all
     bool is_valid = false;

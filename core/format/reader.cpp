@@ -26,6 +26,8 @@ private:
     Expected<StoredGraph> read_graph(std::uint64_t offset);
     Expected<std::uint64_t> read_testcases(std::uint64_t offset, std::uint32_t count);
     Expected<void> read_appended(std::uint64_t offset);
+    /// A dump near the start of a file that begins with something else.
+    bool read_behind_other_bytes(FileKind kind);
     bool starts_graph(std::uint64_t offset) const;
 
     std::shared_ptr<Model> model_;
@@ -109,13 +111,23 @@ std::vector<std::uint64_t> later_starts(std::span<const std::byte> bytes) {
     return starts;
 }
 
-std::string version_text(std::uint32_t version) {
-    return std::to_string(version / 100000) + "." + std::to_string(version / 100 % 1000) + "." + std::to_string(version % 100);
+bool ModelReader::read_behind_other_bytes(FileKind kind) {
+    if (kind != FileKind::unknown && kind != FileKind::text) return false;
+    for (std::uint64_t start : later_starts(context_.bytes())) {
+        if (read_at(start)) {
+            model_->warnings.push_back("The dump starts after " + std::to_string(start) + " other bytes.");
+            return true;
+        }
+        auto file = model_->file;
+        *model_ = Model();
+        model_->file = std::move(file);
+    }
+    return false;
 }
 
 std::string describe(const Model& model) {
     const StoredGraph& main = model.main();
-    std::string s = "A MegEngine dump (" + std::string(container_name(main.container)) + ", written by version " + version_text(main.mge_version) + ")";
+    std::string s = "A MegEngine dump (" + std::string(container_name(main.container)) + ", written by version " + mge_version_text(main.mge_version) + ")";
     const auto more = [](std::size_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); };
     if (model.has_testcase_header) s += " with " + more(model.testcases.size(), "testcase");
     if (model.graphs.size() > 1)
@@ -128,20 +140,8 @@ Expected<std::shared_ptr<const Model>> ModelReader::read() {
     const Sniffed what = sniff(bytes);
     if (is_model(what.kind)) {
         MGS_TRY(read_at(0));
-    } else {
-        bool found = false;
-        for (std::uint64_t start : later_starts(bytes)) {
-            if (!read_at(start)) {
-                const auto file = model_->file;
-                *model_ = Model();
-                model_->file = file;
-                continue;
-            }
-            model_->warnings.push_back("The dump starts after " + std::to_string(start) + " other bytes.");
-            found = true;
-            break;
-        }
-        if (!found) return fail(ErrorCode::foreign, "This is " + what.sentence + ".");
+    } else if (!read_behind_other_bytes(what.kind)) {
+        return fail(ErrorCode::foreign, "This is " + what.sentence + ".");
     }
     model_->description = describe(*model_);
     return std::shared_ptr<const Model>(std::move(model_));

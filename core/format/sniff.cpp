@@ -77,6 +77,19 @@ Sniffed lfs_pointer(std::string_view text) {
     return {FileKind::lfs_pointer, sentence + "; fetch it with 'git lfs pull'"};
 }
 
+/// Does the text go on like JSON behind its first bracket? Log lines start with '[' too.
+bool looks_like_json(std::string_view text) {
+    const auto second = text.find_first_not_of(" \t\r\n", 1);
+    if (second == std::string_view::npos) return true;
+    const char c = text[second];
+    if (text[0] == '{') return c == '"' || c == '}';
+    if (std::string_view("[{\"]").find(c) != std::string_view::npos) return true;
+    const auto word_end = text.find_first_of(",] \t\r\n", second);
+    const std::string_view word = text.substr(second, word_end == std::string_view::npos ? word_end : word_end - second);
+    if (word == "true" || word == "false" || word == "null") return true;
+    return word.find_first_not_of("+-.0123456789eE") == std::string_view::npos && word_end != std::string_view::npos && text[word_end] != ' ';
+}
+
 Sniffed json(std::string_view head) {
     if (head.find("\"graph_exec\"") != std::string_view::npos || head.find("\"opr_internal_pf\"") != std::string_view::npos ||
         head.find("\"profiler\"") != std::string_view::npos)
@@ -111,7 +124,8 @@ Sniffed sniff(std::span<const std::byte> bytes) {
         return {FileKind::pickle, "a Python pickle (protocol " + std::to_string(head[1]) + ": a checkpoint or a tensor), not a graph"};
     if (is_text(head)) {
         const auto first = head.find_first_not_of(" \t\r\n");
-        if (first != std::string_view::npos && (head[first] == '{' || head[first] == '[')) return json(head);
+        if (first != std::string_view::npos && (head[first] == '{' || head[first] == '[') && looks_like_json(head.substr(first)))
+            return json(head);
         return {FileKind::text, "a text, not a graph"};
     }
     return {FileKind::unknown, "not a MegEngine dump (it starts with " + first_bytes(bytes) + "); perhaps it is encrypted"};
