@@ -28,6 +28,11 @@ struct InferContext {
 /// on values that are not known. Errors: invalid_argument with a sentence, when the inputs do not fit the operator.
 using InferFn = Expected<std::vector<VarDesc>> (*)(const InferContext& context);
 
+/// Runs the operator's InferFn and checks what it says: as many outputs as the operator has, sizes that are not negative and
+/// not absurd. Outputs stay empty for operators without one. Use this rather than `OprDef::infer`.
+/// Errors: invalid_argument, with a sentence that begins with the operator's type.
+[[nodiscard]] Expected<std::vector<VarDesc>> infer_opr(const InferContext& context);
+
 struct InferProblem {
     OprId opr;
     Error error;
@@ -36,7 +41,7 @@ struct InferProblem {
 /// The result of inference over a graph: a side table keyed by VarId.
 struct GraphInfo {
     std::vector<VarDesc> vars;
-    std::vector<InferProblem> problems; ///< operators whose inputs do not fit; their outputs stay unknown
+    std::vector<InferProblem> problems; ///< operators whose inputs do not fit; of their outputs only what the file says is known
 
     [[nodiscard]] const VarDesc& var(VarId id) const { return vars[id.index()]; }
 };
