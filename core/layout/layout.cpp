@@ -1,0 +1,57 @@
+#include "layout/layout.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "layout/graphviz_layout.h"
+#include "layout/nested.h"
+
+namespace megascope {
+
+namespace {
+
+Expected<void> check(const LayoutInput& input) {
+    const auto count = static_cast<std::int64_t>(input.clusters.size());
+    for (std::size_t i = 0; i < input.clusters.size(); ++i)
+        if (input.clusters[i].parent >= static_cast<std::int64_t>(i) || input.clusters[i].parent < -1)
+            return fail(ErrorCode::invalid_argument, "Cluster " + std::to_string(i) + " of the layout has parent " +
+                                                         std::to_string(input.clusters[i].parent) + ", which does not come before it.");
+    for (std::size_t i = 0; i < input.nodes.size(); ++i) {
+        const LayoutNode& n = input.nodes[i];
+        if (!std::isfinite(n.width) || !std::isfinite(n.height) || n.width < 0 || n.height < 0)
+            return fail(ErrorCode::invalid_argument, "Node " + std::to_string(i) + " of the layout has no finite size.");
+        if (n.cluster < -1 || n.cluster >= count)
+            return fail(ErrorCode::invalid_argument, "Node " + std::to_string(i) + " of the layout lies in cluster " +
+                                                         std::to_string(n.cluster) + ", which does not exist.");
+    }
+    for (std::size_t i = 0; i < input.edges.size(); ++i)
+        if (input.edges[i].from >= input.nodes.size() || input.edges[i].to >= input.nodes.size())
+            return fail(ErrorCode::invalid_argument, "Edge " + std::to_string(i) + " of the layout joins nodes that do not exist.");
+    return {};
+}
+
+void turn(LayoutRect& r) {
+    std::swap(r.x, r.y);
+    std::swap(r.width, r.height);
+}
+
+} // namespace
+
+Expected<LayoutResult> run_layout(const LayoutInput& input, const LayoutOptions& options, const CancelToken& cancel,
+                                  const Progress& progress) {
+    MGS_TRY(check(input));
+    if (options.engine == LayoutEngine::graphviz) return graphviz_layout(input, options, cancel);
+    if (options.direction == LayoutDirection::down) return nested_layout(input, options, false, cancel, progress);
+
+    LayoutInput turned = input;
+    for (LayoutNode& n : turned.nodes) std::swap(n.width, n.height);
+    MGS_ASSIGN(LayoutResult result, nested_layout(turned, options, true, cancel, progress));
+    for (LayoutRect& r : result.nodes) turn(r);
+    for (LayoutRect& r : result.clusters) turn(r);
+    for (LayoutPoint& p : result.points) std::swap(p.x, p.y);
+    turn(result.bounds);
+    return result;
+}
+
+} // namespace megascope

@@ -1,0 +1,193 @@
+#include "layout/ranking.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace megascope {
+
+namespace {
+
+/// Compressed lists: the edges that leave (or enter) each node.
+struct Adjacency {
+    std::vector<std::uint32_t> begin;
+    std::vector<std::uint32_t> edge;
+
+    template <class NodeOf>
+    Adjacency(std::size_t nodes, const std::vector<RankedEdge>& edges, NodeOf node_of) : begin(nodes + 1, 0) {
+        for (const RankedEdge& e : edges)
+            if (!e.self_loop) ++begin[node_of(e) + 1];
+        for (std::size_t i = 1; i <= nodes; ++i) begin[i] += begin[i - 1];
+        edge.resize(begin[nodes]);
+        std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
+        for (std::uint32_t i = 0; i < edges.size(); ++i)
+            if (!edges[i].self_loop) edge[next[node_of(edges[i])]++] = i;
+    }
+};
+
+std::uint32_t upper_of(const RankedEdge& e) { return e.upper; }
+std::uint32_t lower_of(const RankedEdge& e) { return e.lower; }
+
+/// Depth-first search in node order; an edge to a node that is still on the stack closes a cycle and is turned round.
+/// Port nodes never take part in a cycle: nothing enters a top port and nothing leaves a bottom port.
+void break_cycles(std::size_t nodes, std::vector<RankedEdge>& edges, std::uint32_t& net_count) {
+    const Adjacency out(nodes, edges, upper_of);
+    enum : std::uint8_t { fresh, open, done };
+    std::vector<std::uint8_t> state(nodes, fresh);
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> stack; // node, next position in its list
+    std::vector<std::uint32_t> back;
+    for (std::uint32_t root = 0; root < nodes; ++root) {
+        if (state[root] != fresh) continue;
+        state[root] = open;
+        stack.emplace_back(root, out.begin[root]);
+        while (!stack.empty()) {
+            auto& [node, position] = stack.back();
+            if (position == out.begin[node + 1]) {
+                state[node] = done;
+                stack.pop_back();
+                continue;
+            }
+            const std::uint32_t e = out.edge[position++];
+            const std::uint32_t next = edges[e].lower;
+            if (state[next] == open) back.push_back(e);
+            else if (state[next] == fresh) {
+                state[next] = open;
+                stack.emplace_back(next, out.begin[next]);
+            }
+        }
+    }
+    for (std::uint32_t e : back) {
+        RankedEdge& edge = edges[e];
+        std::swap(edge.upper, edge.lower);
+        // It now leaves the lower border of its target and enters the upper border of its source; fixed ports of the
+        // original borders do not apply there.
+        edge.upper_dx = edge.lower_dx = 0;
+        edge.upper_fixed = edge.lower_fixed = false;
+        edge.reversed = true;
+        edge.net = net_count++;
+    }
+}
+
+/// Number of dummies when every net reaches only readers at most `limit` ranks below.
+std::size_t dummies(const std::vector<std::uint32_t>& spans_of_nets, const std::vector<std::uint32_t>& begin, std::uint32_t limit) {
+    std::size_t sum = 0;
+    for (std::size_t net = 0; net + 1 < begin.size(); ++net) {
+        const auto first = spans_of_nets.begin() + begin[net], last = spans_of_nets.begin() + begin[net + 1];
+        const auto past = std::upper_bound(first, last, limit);
+        if (past != first) sum += *(past - 1) - 1;
+    }
+    return sum;
+}
+
+void take_out_long_edges(Ranking& r, std::size_t nodes, std::uint32_t keep_up_to) {
+    std::vector<std::uint32_t> begin(r.net_count + 1, 0);
+    for (const RankedEdge& e : r.edges)
+        if (!e.self_loop) ++begin[e.net + 1];
+    for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+    std::vector<std::uint32_t> spans(begin.back()), next(begin.begin(), begin.end() - 1);
+    std::uint32_t longest = 0;
+    for (const RankedEdge& e : r.edges) {
+        if (e.self_loop) continue;
+        const std::uint32_t span = r.ranks[e.lower] - r.ranks[e.upper];
+        spans[next[e.net]++] = span;
+        longest = std::max(longest, span);
+    }
+    for (std::size_t net = 0; net + 1 < begin.size(); ++net) std::sort(spans.begin() + begin[net], spans.begin() + begin[net + 1]);
+
+    const std::size_t budget = 4 * nodes + 2000;
+    if (longest <= keep_up_to || dummies(spans, begin, longest) <= budget) return;
+    std::uint32_t low = keep_up_to, high = longest; // `high` is too much, `low` is kept whatever it costs
+    while (high - low > 1) {
+        const std::uint32_t middle = low + (high - low) / 2;
+        (dummies(spans, begin, middle) <= budget ? low : high) = middle;
+    }
+    for (RankedEdge& e : r.edges)
+        if (!e.self_loop && r.ranks[e.lower] - r.ranks[e.upper] > low) e.taken_out = true;
+}
+
+} // namespace
+
+Ranking rank_nodes(const FlatProblem& problem, const LayoutOptions& options) {
+    const std::size_t n = problem.nodes.size();
+    Ranking r;
+    r.edges.reserve(problem.edges.size());
+    for (const FlatEdge& e : problem.edges) {
+        RankedEdge x;
+        x.upper = e.from;
+        x.lower = e.to;
+        x.net = e.net;
+        x.upper_fixed = e.from_dx != FlatEdge::free_port;
+        x.lower_fixed = e.to_dx != FlatEdge::free_port;
+        x.upper_dx = x.upper_fixed ? e.from_dx : 0;
+        x.lower_dx = x.lower_fixed ? e.to_dx : 0;
+        x.self_loop = e.from == e.to;
+        r.net_count = std::max(r.net_count, e.net + 1);
+        r.edges.push_back(x);
+    }
+    break_cycles(n, r.edges, r.net_count);
+
+    const Adjacency out(n, r.edges, upper_of), in(n, r.edges, lower_of);
+    std::vector<std::uint32_t> order, missing(n);
+    order.reserve(n);
+    r.ranks.assign(n, 0);
+    bool has_top_ports = false;
+    for (const FlatNode& node : problem.nodes) has_top_ports |= node.role == FlatNode::Role::top_port;
+    for (std::uint32_t v = 0; v < n; ++v) {
+        missing[v] = in.begin[v + 1] - in.begin[v];
+        if (has_top_ports && problem.nodes[v].role != FlatNode::Role::top_port) r.ranks[v] = 1;
+        if (missing[v] == 0) order.push_back(v);
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const std::uint32_t v = order[i];
+        for (std::uint32_t k = out.begin[v]; k < out.begin[v + 1]; ++k) {
+            const std::uint32_t w = r.edges[out.edge[k]].lower;
+            r.ranks[w] = std::max(r.ranks[w], r.ranks[v] + 1);
+            if (--missing[w] == 0) order.push_back(w);
+        }
+    }
+    std::uint32_t last = 0;
+    for (std::uint32_t v = 0; v < n; ++v)
+        if (problem.nodes[v].role != FlatNode::Role::bottom_port) last = std::max(last, r.ranks[v]);
+    bool has_bottom_ports = false;
+    for (std::uint32_t v = 0; v < n; ++v)
+        if (problem.nodes[v].role == FlatNode::Role::bottom_port) {
+            has_bottom_ports = true;
+            r.ranks[v] = last + 1;
+        }
+
+    // Slide nodes down where that makes edges shorter: sources always, others when more values leave than enter.
+    std::vector<std::uint32_t> nets;
+    for (std::size_t i = order.size(); i-- > 0;) {
+        const std::uint32_t v = order[i];
+        if (problem.nodes[v].role != FlatNode::Role::box || out.begin[v] == out.begin[v + 1]) continue;
+        std::uint32_t lowest = std::numeric_limits<std::uint32_t>::max();
+        nets.clear();
+        for (std::uint32_t k = out.begin[v]; k < out.begin[v + 1]; ++k) {
+            const RankedEdge& e = r.edges[out.edge[k]];
+            lowest = std::min(lowest, r.ranks[e.lower] - 1);
+            nets.push_back(e.net);
+        }
+        if (lowest <= r.ranks[v]) continue;
+        std::sort(nets.begin(), nets.end());
+        nets.erase(std::unique(nets.begin(), nets.end()), nets.end());
+        if (nets.size() > in.begin[v + 1] - in.begin[v]) r.ranks[v] = lowest;
+    }
+
+    // Close ranks that sliding emptied.
+    r.rank_count = last + (has_bottom_ports ? 2 : 1);
+    std::vector<std::uint32_t> renumber(r.rank_count, 0);
+    for (std::uint32_t rank : r.ranks) renumber[rank] = 1;
+    std::uint32_t count = 0;
+    for (std::uint32_t& x : renumber) {
+        const std::uint32_t used = x;
+        x = count;
+        count += used;
+    }
+    for (std::uint32_t& rank : r.ranks) rank = renumber[rank];
+    r.rank_count = count;
+
+    take_out_long_edges(r, n, std::max(1U, options.long_edge_ranks));
+    return r;
+}
+
+} // namespace megascope
