@@ -1,0 +1,189 @@
+#include "profile/trace_builder.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace megascope {
+
+namespace {
+
+namespace od = simdjson::ondemand;
+
+/// Phases whose events carry an id that ties them together: flows, async (also the legacy ones), objects, contexts.
+bool has_id(char phase) { return phase != 0 && std::string_view("stfbneSTpFNODv()").find(phase) != std::string_view::npos; }
+
+/// A string, or a number as it is written.
+void text_of(od::value& value, std::string& out) {
+    std::string_view text;
+    if (value.type() == od::json_type::string) {
+        if (!value.get_string().get(text)) out.assign(text);
+        return;
+    }
+    out.assign(std::string_view(value.raw_json_token()));
+    while (!out.empty() && (out.back() == ' ' || out.back() == '\n' || out.back() == '\r' || out.back() == '\t')) out.pop_back();
+}
+
+/// The key as written: the format's own keys have no escapes, and others only have to differ from them.
+std::string_view raw_key(simdjson::simdjson_result<od::field>& field) {
+    const char* begin = od::raw_json_string(field.key()).raw();
+    const char* end = begin;
+    while (*end != '"') end += *end == '\\' ? 2 : 1;
+    return {begin, static_cast<std::size_t>(end - begin)};
+}
+
+} // namespace
+
+void TraceBuilder::event(od::object object, std::uint64_t offset) {
+    double time = TraceEvents::no_time;
+    double duration = TraceEvents::no_time;
+    char phase = 0;
+    StringId name, category;
+    pid_.clear();
+    tid_.clear();
+    id_.clear();
+    scope_.clear();
+    meta_text_.clear();
+    meta_number_ = TraceEvents::no_time;
+    for (auto field : object) {
+        const std::string_view key = raw_key(field);
+        od::value value = field.value();
+        if (key == "ph") {
+            std::string_view text;
+            if (!value.get_string().get(text) && !text.empty()) phase = text[0];
+        } else if (key == "ts") time = number(value);
+        else if (key == "dur") duration = number(value);
+        else if (key == "name") name = string(value);
+        else if (key == "cat") category = string(value);
+        else if (key == "pid") text_of(value, pid_);
+        else if (key == "tid") text_of(value, tid_);
+        else if (key == "id") text_of(value, id_);
+        else if (key == "id2") object_id(value);
+        else if (key == "scope") text_of(value, scope_);
+        else if (key == "args" && (phase == 'M' || phase == 0)) metadata(value);
+    }
+    if (std::isfinite(time) && phase != 'M') {
+        const double end = std::isfinite(duration) ? time + duration : time;
+        if (end < options_.from || time > options_.to) {
+            ++odd_.outside;
+            return;
+        }
+    }
+    const TraceTrackId track = track_of();
+    if (phase == 'M') apply_metadata(track, name);
+    if (phase == 0) ++odd_.without_phase;
+    if (std::isnan(time) && phase != 'M') ++odd_.without_time;
+    if (has_id(phase) && !id_.empty()) {
+        e_.with_id.emplace_back(e_.phase.size());
+        if (!scope_.empty()) id_ += "@" + scope_;
+        e_.id_of.push_back(e_.strings.intern(id_));
+    }
+    e_.time.push_back(time);
+    e_.duration.push_back(duration);
+    e_.name.push_back(name);
+    e_.category.push_back(category);
+    e_.track.push_back(track);
+    e_.phase.push_back(phase);
+    e_.offset.push_back(offset);
+}
+
+double TraceBuilder::number(od::value& value) {
+    double n = 0;
+    if (value.type() == od::json_type::number) {
+        if (!value.get_double().get(n)) return n;
+    } else if (std::string_view text; !value.get_string().get(text)) {
+        // Some writers quote their numbers.
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+        if (error == std::errc() && end == text.data() + text.size()) return n;
+    }
+    ++odd_.odd_numbers;
+    return TraceEvents::no_time;
+}
+
+StringId TraceBuilder::string(od::value& value) {
+    std::string_view text;
+    if (value.type() == od::json_type::string && !value.get_string().get(text)) return e_.strings.intern(text);
+    text_of(value, scratch_);
+    return e_.strings.intern(scratch_);
+}
+
+void TraceBuilder::object_id(od::value& value) {
+    od::object object;
+    if (value.get_object().get(object)) return;
+    for (auto field : object) {
+        od::value part = field.value();
+        text_of(part, id_);
+    }
+}
+
+/// The two argument names that metadata events use; remembered until the event's name is known.
+void TraceBuilder::metadata(od::value& value) {
+    od::object object;
+    if (value.type() != od::json_type::object || value.get_object().get(object)) return;
+    for (auto field : object) {
+        const std::string_view key = raw_key(field);
+        od::value part = field.value();
+        if (key == "name") text_of(part, meta_text_);
+        else if (key == "sort_index" && part.type() == od::json_type::number) {
+            double n = 0;
+            if (!part.get_double().get(n)) meta_number_ = n;
+        }
+    }
+}
+
+TraceTrackId TraceBuilder::track_of() {
+    key_.assign(pid_).append(1, '\0').append(tid_);
+    const auto [at, is_new] = tracks_.try_emplace(key_, TraceTrackId(e_.tracks.size()));
+    if (is_new) {
+        TraceTrack track;
+        track.pid = e_.strings.intern(pid_);
+        track.tid = e_.strings.intern(tid_);
+        e_.tracks.push_back(track);
+    }
+    return at->second;
+}
+
+void TraceBuilder::apply_metadata(TraceTrackId id, StringId name) {
+    TraceTrack& track = e_.tracks[id.index()];
+    const std::string_view kind = e_.strings[name];
+    if (kind == "thread_name") track.thread_name = e_.strings.intern(meta_text_);
+    else if (kind == "process_name") process_names_[track.pid.value()] = e_.strings.intern(meta_text_);
+    else if (kind == "thread_sort_index" && std::isfinite(meta_number_)) track.sort_index = static_cast<std::int64_t>(meta_number_);
+    else if (kind == "process_sort_index" && std::isfinite(meta_number_)) process_order_[track.pid.value()] = static_cast<std::int64_t>(meta_number_);
+}
+
+TraceBuilder::Mark TraceBuilder::mark() const {
+    Mark mark = odd_;
+    mark.events = e_.phase.size();
+    mark.ids = e_.with_id.size();
+    return mark;
+}
+
+void TraceBuilder::back_to(const Mark& mark) {
+    e_.time.resize(mark.events);
+    e_.duration.resize(mark.events);
+    e_.name.resize(mark.events);
+    e_.category.resize(mark.events);
+    e_.track.resize(mark.events);
+    e_.phase.resize(mark.events);
+    e_.offset.resize(mark.events);
+    e_.with_id.resize(mark.ids);
+    e_.id_of.resize(mark.ids);
+    odd_ = mark;
+}
+
+void TraceBuilder::finish() {
+    const auto warn = [&](std::size_t count, const char* what) {
+        if (count) e_.warnings.push_back(std::to_string(count) + " " + what);
+    };
+    warn(odd_.without_phase, "events have no phase.");
+    warn(odd_.without_time, "events have no time stamp.");
+    warn(odd_.odd_numbers, "numbers are written in a way that is not a number.");
+    warn(odd_.outside, "events lie outside the chosen time range and were left out.");
+    // Names that came late or only once per process reach all its tracks.
+    for (TraceTrack& track : e_.tracks) {
+        if (const auto at = process_names_.find(track.pid.value()); at != process_names_.end()) track.process_name = at->second;
+        if (const auto at = process_order_.find(track.pid.value()); at != process_order_.end()) track.process_sort_index = at->second;
+    }
+}
+
+} // namespace megascope
