@@ -1,8 +1,7 @@
 #include <algorithm>
 
-#include <xxhash.h>
-
 #include "format/graph_assembler.h"
+#include "format/graph_hash.h"
 #include "format/param_reader.h"
 #include "format/tensor_blobs.h"
 #include "mgb1_generated.h"
@@ -14,7 +13,6 @@ namespace {
 namespace fbs = mgb::serialization::fbs;
 
 constexpr std::size_t report_every = 4096;
-constexpr std::uint64_t graph_hash_seed = 0x4b4e74b36b5d11ULL;
 
 class GraphV1 {
 public:
@@ -150,11 +148,7 @@ Expected<void> GraphV1::read_outputs(const FlatTable& graph, GraphBuilder& build
 }
 
 void GraphV1::check_hash(const FlatVector& outputs) {
-    // The bytes that the writer's builder held right before it created the root table: from the output list to the end.
-    const auto hashed = reader_.bytes().subspan(outputs.present ? outputs.position - 4 : 0);
-    std::uint64_t hash = XXH64(hashed.data(), hashed.size(), graph_hash_seed);
-    if (hash == 0) hash = 1;
-    stored_.hash_matches = hash == stored_.hash;
+    stored_.hash_matches = graph_hash(reader_.bytes().subspan(outputs.present ? outputs.position - 4 : 0)) == stored_.hash;
     if (!stored_.hash_matches)
         context_.warnings.push_back("The graph's hash does not fit its content: it was changed or damaged after it was written.");
 }
