@@ -1,21 +1,22 @@
 #include "opr/catalogue_builder.h"
+#include "opr/infer_util.h"
 
 namespace megascope {
 
 void add_quantization(CatalogueBuilder& b) {
     b.category(OprCategory::quantization);
     b.add({.type = "FakeQuant", .params = {"FakeQuant"}, .inputs = {"x", "scale", "zero_point"}, .outputs = {"y"},
-           .profile = "FakeQuantForward", .summary = "Rounds floats to the steps that a quantized dtype could hold"});
+           .profile = "FakeQuantForward", .summary = "Rounds floats to the steps that a quantized dtype could hold", .infer = infer_like<0>});
     b.add({.type = "FakeQuantBackward", .params = {"FakeQuant"}, .inputs = {"dy", "x", "scale", "zero_point"}, .outputs = {"dx"},
-           .summary = "Gradient of FakeQuant"});
+           .summary = "Gradient of FakeQuant", .infer = infer_like<1>});
     b.add({.type = "TQT", .params = {"TQT"}, .inputs = {"x", "scale"}, .outputs = {"y"}, .profile = "TQTForward",
-           .summary = "Fake quantization with a trained power-of-two scale"});
+           .summary = "Fake quantization with a trained power-of-two scale", .infer = infer_like<0>});
     b.add({.type = "TQTBackward", .params = {"TQT"}, .inputs = {"dy", "x", "scale"}, .outputs = {"dx", "dscale"},
-           .summary = "Gradients of TQT"});
+           .summary = "Gradients of TQT", .infer = (infer_like<1, 2>)});
     b.add({.type = "LSQ", .params = {"LSQ"}, .inputs = {"x", "scale", "zero_point", "grad_scale"}, .outputs = {"y"},
-           .profile = "LSQForward", .summary = "Fake quantization with a learned step size"});
+           .profile = "LSQForward", .summary = "Fake quantization with a learned step size", .infer = infer_like<0>});
     b.add({.type = "LSQBackward", .params = {"LSQ"}, .inputs = {"dy", "x", "scale", "zero_point", "grad_scale"},
-           .outputs = {"dx", "dscale"}, .summary = "Gradients of LSQ"});
+           .outputs = {"dx", "dscale"}, .summary = "Gradients of LSQ", .infer = (infer_like<1, 2>)});
 }
 
 } // namespace megascope
