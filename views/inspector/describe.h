@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "views/common/graph_facts.h"
+#include "views/inspector/property_model.h"
+
+namespace megascope {
+
+/// What an inspector says about an operator: params, inputs, outputs, identity, cost, time. `times` may be null.
+[[nodiscard]] std::vector<PropertyGroup> describeOpr(const GraphFacts& facts, OprId opr, const OprTimes* times);
+/// … and about a var.
+[[nodiscard]] std::vector<PropertyGroup> describeVar(const GraphFacts& facts, VarId var);
+
+/// "float32 1×3×224×224", with "?" for what is not known.
+[[nodiscard]] QString layoutText(const VarDesc& desc);
+
+} // namespace megascope

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <QWidget>
+
+#include <memory>
+#include <optional>
+
+#include "views/common/graph_facts.h"
+#include "views/common/selection.h"
+
+class QLabel;
+class QPushButton;
+class QStackedLayout;
+class QTreeView;
+
+namespace megascope {
+
+class JobRunner;
+class PropertyModel;
+class TensorView;
+
+/// Everything about what is selected: an operator or a var, with the var's value when one is known.
+class Inspector : public QWidget {
+    Q_OBJECT
+public:
+    Inspector(Selection* selection, JobRunner* jobs, QWidget* parent = nullptr);
+
+    void setFacts(std::shared_ptr<const GraphFacts> facts);
+    void setTimes(std::shared_ptr<const OprTimes> times);
+    /// The value of the selected var, from the file or a run; nothing = not known. Ignored when another var is selected.
+    void setValue(VarId var, const Tensor& value, const QString& source);
+    /// Forgets shown values: they belong to an older run.
+    void clearValue();
+
+    [[nodiscard]] PropertyModel* model() const { return model_; }
+    [[nodiscard]] QString title() const;
+
+signals:
+    /// The selected var's value is not known here: somebody may look it up or compute it.
+    void valueWanted(megascope::VarId var);
+    /// The button "Compute" was pressed.
+    void computeRequested(megascope::VarId var);
+
+protected:
+    void changeEvent(QEvent* event) override;
+
+private:
+    void show(Pick pick);
+    void copy();
+    /// The var whose value is shown for a pick: the var itself, or an operator's first output.
+    [[nodiscard]] VarId valueVar(Pick pick) const;
+
+    Selection* selection_;
+    std::shared_ptr<const GraphFacts> facts_;
+    std::shared_ptr<const OprTimes> times_;
+    PropertyModel* model_;
+    QStackedLayout* stack_;
+    QLabel* swatch_;
+    QLabel* title_;
+    QLabel* name_;
+    QLabel* summary_;
+    QTreeView* tree_;
+    QLabel* valueTitle_;
+    QPushButton* compute_;
+    TensorView* value_;
+};
+
+} // namespace megascope
