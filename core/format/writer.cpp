@@ -174,7 +174,8 @@ Expected<std::shared_ptr<const Graph>> make_testcase_graph(const Graph& graph, s
         var.name = inputs.size() == 1 ? "shared" : "shared[" + std::to_string(k) + "]";
         var.has_name = true;
         var.shape = value->value.shape();
-        MGS_TRY(builder.add_output({var.id, static_cast<std::uint32_t>(k), {}}));
+        // In MegEngine's graph of values each operator takes an id and then its output does.
+        MGS_TRY(builder.add_output({var.id, static_cast<std::uint32_t>(2 * k + 1), {}}));
     }
     for (const TestcaseInput& value : values)
         if (std::none_of(inputs.begin(), inputs.end(), [&](const auto& input) { return input.first.first == value.name; }))
