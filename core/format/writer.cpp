@@ -171,10 +171,10 @@ Expected<std::shared_ptr<const Graph>> make_testcase_graph(const Graph& graph, s
         const std::size_t k = builder.opr_count();
         MGS_ASSIGN(const OprId id, builder.add(std::move(opr), 1));
         Var& var = builder.var(builder.opr(id).outputs.front());
-        var.name = inputs.size() == 1 ? "shared" : "shared[" + std::to_string(k) + "]";
+        // In MegEngine's graph of values each operator takes an id, which its default name shows, and then its output does.
+        var.name = "shared[" + std::to_string(2 * k) + "]";
         var.has_name = true;
         var.shape = value->value.shape();
-        // In MegEngine's graph of values each operator takes an id and then its output does.
         MGS_TRY(builder.add_output({var.id, static_cast<std::uint32_t>(2 * k + 1), {}}));
     }
     for (const TestcaseInput& value : values)

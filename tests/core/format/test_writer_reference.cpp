@@ -8,7 +8,8 @@
 
 using namespace megascope;
 
-// Reads every dump of the reference data and writes it again: the bytes must be the same.
+// Reads every dump of the reference data and writes it again: the bytes must be the same. So must those of its testcases when
+// they are made from their values alone.
 class WriterReferenceTest : public QObject {
     Q_OBJECT
 
@@ -33,6 +34,13 @@ private slots:
             const auto written = encode_dump(DumpContent::like_input(**model));
             QVERIFY2(written, entry.path().c_str());
             QVERIFY2(std::ranges::equal(*written, (*file)->bytes()), entry.path().c_str());
+            for (const Testcase& testcase : (*model)->testcases) {
+                const auto graph = make_testcase_graph(*(*model)->main().graph, testcase.inputs);
+                QVERIFY2(graph, entry.path().c_str());
+                const auto made = encode_graph(*graph, testcase_options());
+                QVERIFY(made);
+                QVERIFY2(std::ranges::equal(made->joined(), (*file)->bytes().subspan(testcase.offset, testcase.size)), entry.path().c_str());
+            }
             ++files;
             graphs += (*model)->graphs.size() + (*model)->testcases.size();
         }
