@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <initializer_list>
+
 #include "opr/catalogue_builder.h"
 #include "opr/infer_util.h"
 
@@ -13,6 +16,19 @@ bool has_bias_kv(const Opr& opr) {
 /// The gradients of bias_k and bias_v exist only when the forward operator had these inputs.
 Expected<std::size_t> count_backward(const Opr& opr) { return has_bias_kv(opr) ? 6 : 4; }
 
+/// Bytes of several pieces of `element_size`-byte elements that lie aligned behind one another, as the reserve outputs hold
+/// them: with room for aligning the start, or nothing at all when there are no pieces. Nothing for absurd sizes.
+std::optional<std::int64_t> reserve_bytes(std::initializer_list<std::optional<Shape>> pieces, std::int64_t element_size, std::int64_t align) {
+    std::int64_t sum = 0;
+    for (const std::optional<Shape>& piece : pieces) {
+        if (!piece) continue;
+        const auto elements = piece->checked_elements();
+        if (!elements) return std::nullopt;
+        sum += saturated_mul(ceil_div(saturated_mul(static_cast<std::int64_t>(*elements), element_size), align), align);
+    }
+    return sum == 0 ? 0 : sum + align;
+}
+
 /// q, k, v (B,T,E). Sizes of the projections that exist replace the embedding sizes.
 Inferred infer_attention(const InferContext& c) {
     const auto dtype = dtype_of(c, 0);
@@ -26,12 +42,33 @@ Inferred infer_attention(const InferContext& c) {
     if (heads < 1 || (*q)[0] != (*k)[0] || (*k)[0] != (*v)[0] || (*k)[1] != (*v)[1])
         return misfit(c.opr, "q, k and v of shapes " + q->text() + ", " + k->text() + " and " + v->text() + " do not fit together.");
     const std::int64_t keys = (*k)[1] + (has_bias_kv(c.opr) ? 1 : 0) + (p.boolean("add_zero_attn") ? 1 : 0);
-    std::int64_t width = (*v)[2];
-    if (const std::int64_t projected = p.integer("vproj_size")) width = projected;
-    else width = saturated_mul(width, heads); // every head sees all of v
-    if (const std::int64_t projected = p.integer("oproj_size")) width = projected;
-    out[0].shape = Shape{(*q)[0], (*q)[1], width};
-    out[1].shape = Shape{saturated_mul((*q)[0], heads), (*q)[1], keys};
+    const bool training = p.boolean("training");
+    // Width of one head of q, k and v: projected tensors are split, others are repeated for every head.
+    std::int64_t head[3];
+    for (std::size_t i = 0; i < 3; ++i) {
+        const std::int64_t projected = p.integer(std::string(names[i]) + "proj_size");
+        if (projected % heads != 0)
+            return misfit(c.opr, "a projection to " + std::to_string(projected) + " cannot be split into " + std::to_string(heads) + " heads.");
+        head[i] = projected ? projected / heads : (*shape_of(c, i))[2];
+    }
+    const std::int64_t batch = (*q)[0], steps = (*q)[1], rows = saturated_mul(batch, heads);
+    const std::int64_t joined = saturated_mul(head[2], heads);
+    const std::int64_t width = p.integer("oproj_size") ? p.integer("oproj_size") : joined;
+    out[0].shape = Shape{batch, steps, width};
+    out[1].shape = Shape{rows, steps, keys};
+    // Dropout masks of the weights and of the output; then the head tensors, the weights and the joined heads that gradients need.
+    const auto if_kept = [](bool kept, Shape shape) { return kept ? std::optional(shape) : std::nullopt; };
+    if (const auto bytes = reserve_bytes({if_kept(training, *out[1].shape), if_kept(training, *out[0].shape)}, 1, 4)) out[2].shape = Shape{*bytes};
+    if (dtype) {
+        const auto size = static_cast<std::int64_t>(dtype->bits() / 8);
+        const auto bytes = reserve_bytes({if_kept(heads > 1 || p.integer("qproj_size"), Shape{rows, steps, head[0]}),
+                                          if_kept(heads > 1 || p.integer("kproj_size"), Shape{rows, (*k)[1], head[1]}),
+                                          if_kept(heads > 1 || p.integer("vproj_size"), Shape{rows, (*k)[1], head[2]}),
+                                          if_kept(training, *out[1].shape),
+                                          if_kept(training || p.integer("oproj_size"), Shape{batch, steps, joined})},
+                                         std::max<std::int64_t>(size, 1), std::max<std::int64_t>(size, 1));
+        if (bytes) out[3].shape = Shape{*bytes / std::max<std::int64_t>(size, 1)};
+    }
     return out;
 }
 

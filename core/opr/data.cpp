@@ -14,7 +14,8 @@ Expected<std::size_t> count_bundle(const Opr& opr) {
 
 VarDesc stored(const StoredTensor& tensor, bool constant) {
     VarDesc desc{tensor.dtype, tensor.shape, {}};
-    if (constant && tensor.shape && tensor.shape->checked_elements().value_or(fold_limit + 1) <= fold_limit) desc.value = tensor.value();
+    if (tensor.shape && tensor.shape->ndim() == 0) desc.shape.reset(); // written for an input without a static shape
+    if (constant && desc.shape && tensor.shape->checked_elements().value_or(fold_limit + 1) <= fold_limit) desc.value = tensor.value();
     return desc;
 }
 

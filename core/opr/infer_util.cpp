@@ -1,7 +1,9 @@
 #include "opr/infer_util.h"
 
+#include <cmath>
 #include <limits>
 
+#include "base/units.h"
 #include "tensor/element.h"
 
 namespace megascope {
@@ -35,11 +37,16 @@ Expected<std::optional<std::vector<std::int64_t>>> integers_of(const InferContex
     if (input >= c.inputs.size() || !c.inputs[input].value) return none;
     const Tensor& value = *c.inputs[input].value;
     if (!value.has_value()) return none;
-    if (!value.dtype().is_integer() && value.dtype().id != DTypeId::bool_)
+    const bool real = value.dtype().is_float(); // sizes may be computed in float, but must be whole
+    if (!real && !value.dtype().is_integer() && value.dtype().id != DTypeId::bool_)
         return misfit(c.opr, "input " + std::to_string(input) + " must hold integers, but its dtype is " + value.dtype().text() + ".");
     if (value.shape().ndim() > 1 || value.elements() > limit)
         return misfit(c.opr, "input " + std::to_string(input) + " must be a vector of at most " + std::to_string(limit) +
                                  " numbers, but its shape is " + value.shape().text() + ".");
+    if (real)
+        for (const double number : to_real(value.ref()))
+            if (number != std::trunc(number) || std::abs(number) > 1e15)
+                return misfit(c.opr, "input " + std::to_string(input) + " must hold whole numbers, but it holds " + format_number(number) + ".");
     return std::optional(to_stored(value.ref()));
 }
 

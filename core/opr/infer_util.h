@@ -33,7 +33,7 @@ using Inferred = Expected<std::vector<VarDesc>>;
 /// "… 3 axes, but src has shape 2×3." when the shape is known and has another rank.
 [[nodiscard]] Expected<void> want_rank(const InferContext& c, std::size_t input, std::size_t rank, std::string_view name);
 
-/// The input's value as integers: nothing when it is not known. Errors: it is not a vector of at most `limit` integers.
+/// The input's value as integers: nothing when it is not known. Errors: it is not a vector of at most `limit` whole numbers.
 [[nodiscard]] Expected<std::optional<std::vector<std::int64_t>>> integers_of(const InferContext& c, std::size_t input,
                                                                              std::size_t limit = Shape::max_ndim);
 /// An input that holds a shape (1 to 7 sizes ≥ 0): nothing when its value is not known.

@@ -21,12 +21,10 @@ std::optional<DType> reduced_dtype(const Param& p, const std::optional<DType>& s
     return src;
 }
 
-/// What remains of `src` after reduction to `target`: every axis as it is, or 1. A target of one 1 stands for everything.
+/// What remains of `src` after reduction to `target`, which is aligned right as in broadcasting: axes that it lacks or that
+/// are 1 there are reduced.
 Expected<Shape> reduce_to(const Opr& opr, const Shape& src, const Shape& target) {
-    if (target == Shape{1}) return target;
-    bool fits = target.ndim() == src.ndim();
-    for (std::size_t i = 0; fits && i < src.ndim(); ++i) fits = target[i] == src[i] || target[i] == 1;
-    if (!fits) return misfit(opr, "shape " + src.text() + " cannot be reduced to " + target.text() + ".");
+    if (broadcast(target, src) != src) return misfit(opr, "shape " + src.text() + " cannot be reduced to " + target.text() + ".");
     return target;
 }
 
@@ -37,12 +35,11 @@ void fold_reduce(const InferContext& c, VarDesc& out) {
     if (source.dtype().is_quantized() || source.dtype().id == DTypeId::complex64 || source.elements() == 0) return;
     const std::string mode = c.opr.param().enum_name("mode");
     const bool real = source.dtype().is_float();
-    const Shape padded = *out.shape == Shape{1} ? Shape::filled(source.shape().ndim(), 1) : *out.shape;
-    const std::size_t count = padded.elements();
+    const std::size_t count = out.shape->elements();
     std::vector<double> result(count);
     std::vector<std::int64_t> terms(count, 0);
     for (std::size_t i = 0; i < source.elements(); ++i) {
-        const std::size_t to = broadcast_source(padded, source.shape(), i);
+        const std::size_t to = broadcast_source(*out.shape, source.shape(), i);
         const double x = real ? real_at(source.ref(), i) : static_cast<double>(stored_at(source.ref(), i));
         double& r = result[to];
         const bool first = terms[to]++ == 0;
