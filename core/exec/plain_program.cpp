@@ -19,7 +19,6 @@ bool is_graph_input(const Opr& opr) { return opr.type == "Host2DeviceCopy"; }
 
 struct Step {
     OprId opr;
-    InferFn infer = nullptr;
     ReferenceKernel kernel;   ///< `run` is null for inputs and forwarding operators without one
     std::size_t input = 0;    ///< position in `graph.inputs()` for a graph input
     std::vector<VarId> last;  ///< vars that nobody reads after this step
@@ -64,7 +63,6 @@ void PlainProgram::prepare(std::span<const OprId> order, const CompileOptions& o
             for (std::size_t i = 0; i < graph.inputs().size(); ++i)
                 if (graph.inputs()[i] == id) step.input = i;
         } else {
-            step.infer = Catalogue::builtin().of(opr)->infer;
             if (const auto found = kernels.find(opr.type); found != kernels.end()) step.kernel = found->second;
         }
         for (const VarId var : opr.inputs) last_reader[var.index()] = steps_.size();
@@ -103,12 +101,8 @@ Expected<void> PlainProgram::run_step(const Step& step, std::span<const Tensor> 
         if (value.elements() <= max_host_elements) descs[i].value = value;
         refs[i] = value.ref();
     }
-    Expected<std::vector<VarDesc>> inferred = step.infer({opr, descs});
+    Expected<std::vector<VarDesc>> inferred = infer_opr({opr, descs});
     if (!inferred) return forward(std::move(inferred.error()));
-    if (inferred->size() != opr.outputs.size())
-        return fail(ErrorCode::run_failed, "Inference describes " + std::to_string(inferred->size()) + " outputs of " +
-                                               std::to_string(opr.outputs.size()) + ".");
-
     if (forwards_first_input(opr) && (*inferred)[0].known()) {
         const VarDesc& out = (*inferred)[0];
         if (std::optional<Tensor> same = forward_tensor(values[opr.inputs[0].index()], *out.dtype, *out.shape)) {
@@ -133,8 +127,6 @@ Expected<void> PlainProgram::run_step(const Step& step, std::span<const Tensor> 
     } else {
         for (const VarDesc& out : *inferred) {
             if (!out.known()) return fail(ErrorCode::run_failed, "The shape of its output cannot be told from its inputs.");
-            if (!out.shape->checked_elements())
-                return fail(ErrorCode::run_failed, "Its output would have the impossible shape " + out.shape->text() + ".");
             outputs.push_back(buffers.emplace_back(*out.dtype, *out.shape).ref());
         }
     }

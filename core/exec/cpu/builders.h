@@ -1,0 +1,23 @@
+#pragma once
+
+#include "exec/cpu/kernel.h"
+
+namespace megascope {
+
+// One function per family; each refuses what it cannot build. All may be called from any thread.
+
+[[nodiscard]] std::optional<CpuKernelChoice> build_convolution(const CpuContext& context, const CpuGroupView& view);
+[[nodiscard]] std::optional<CpuKernelChoice> build_matmul(const CpuContext& context, const CpuGroupView& view);
+[[nodiscard]] std::optional<CpuKernelChoice> build_pooling(const CpuContext& context, const CpuGroupView& view);
+[[nodiscard]] std::optional<CpuKernelChoice> build_elemwise(const CpuContext& context, const CpuGroupView& view);
+/// The plain kernel of a single operator, which reads and writes plain layouts. Nothing when there is none.
+[[nodiscard]] std::optional<CpuKernelChoice> build_reference(const CpuContext& context, const CpuGroupView& view);
+
+/// The best kernel of this backend for a group; nothing when only the plain loops can run it.
+[[nodiscard]] std::optional<CpuKernelChoice> build_fast(const CpuContext& context, const CpuGroupView& view);
+
+/// Moves a value of known shape from one layout to another. `from` and `to` differ.
+[[nodiscard]] std::optional<CpuKernelChoice> build_move(const CpuContext& context, const DType& dtype, const Shape& shape, const Layout& from,
+                                                        const Layout& to);
+
+} // namespace megascope
