@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "exec/reference/weighted_rows.h"
+
 // How the loops are arranged. A source channel is copied once into "phase planes": for stride s, phase p holds the padded
 // source at p, p + s, p + 2s, … along each axis. A tap k of the filter then reads phase (k dilate) mod s at the constant
 // distance (k dilate) / s, whatever the stride: output element o and tap k meet at plane[o + distance]. All planes have the same
@@ -16,9 +18,8 @@ namespace {
 
 using Index = std::int64_t;
 
-/// Elements that one inner loop handles; a constant so that the compiler can use vector instructions for it. Planes and wide
-/// rows have this much room behind their end.
-constexpr Index chunk = 64;
+/// Planes and wide rows have this much room behind their end, because the inner loop works on whole chunks.
+constexpr Index chunk = row_chunk;
 
 std::size_t sz(Index value) { return static_cast<std::size_t>(value); }
 
@@ -122,29 +123,6 @@ private:
     Index wide_ = 0;
     std::vector<Index> offsets_;
 };
-
-/// target[0 … chunk) += sum over t of weights[t] * (base + offsets[t])[0 … chunk). The weights of two terms lie `weight_step` apart.
-void add_weighted(double* __restrict target, const double* __restrict base, std::span<const Index> offsets,
-                  const double* __restrict weights, Index weight_step) {
-    const auto count = static_cast<Index>(offsets.size());
-    Index t = 0;
-    for (; t + 4 <= count; t += 4) {
-        const double* __restrict x0 = base + offsets[sz(t)];
-        const double* __restrict x1 = base + offsets[sz(t + 1)];
-        const double* __restrict x2 = base + offsets[sz(t + 2)];
-        const double* __restrict x3 = base + offsets[sz(t + 3)];
-        const double w0 = weights[t * weight_step];
-        const double w1 = weights[(t + 1) * weight_step];
-        const double w2 = weights[(t + 2) * weight_step];
-        const double w3 = weights[(t + 3) * weight_step];
-        for (Index i = 0; i < chunk; ++i) target[i] += (w0 * x0[i] + w1 * x1[i]) + (w2 * x2[i] + w3 * x3[i]);
-    }
-    for (; t < count; ++t) {
-        const double* __restrict x = base + offsets[sz(t)];
-        const double w = weights[t * weight_step];
-        for (Index i = 0; i < chunk; ++i) target[i] += w * x[i];
-    }
-}
 
 /// Where every (input channel, tap) of a group reads, relative to the first channel's planes.
 std::vector<Index> group_offsets(const PhasePlanes& planes, Index icpg) {
