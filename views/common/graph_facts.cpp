@@ -31,6 +31,9 @@ Expected<std::shared_ptr<const GraphFacts>> computeGraphFacts(std::shared_ptr<co
     const std::size_t count = graph->oprs().size();
     progress.report("inferring shapes", 0, count);
     facts->info = infer_graph(*graph);
+    if (cancel.cancelled()) return CancelToken::error();
+    progress.report("finding groups", 0, count);
+    facts->structure = analyse_structure(graph);
     facts->graph = std::move(graph);
     facts->costs.reserve(count);
     for (const Opr& opr : facts->graph->oprs()) {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "graph/graph.h"
+#include "layout/graph_scene.h"
 #include "opr/catalogue.h"
 #include "opr/cost.h"
 #include "opr/infer.h"
@@ -19,6 +20,7 @@ namespace megascope {
 /// A graph and what follows from it alone: the value struct that all views of a window share. Immutable once computed.
 struct GraphFacts {
     std::shared_ptr<const Graph> graph;
+    std::shared_ptr<const GraphStructure> structure; ///< groups of operators, for outline and drawing
     GraphInfo info;
     std::vector<Cost> costs;   ///< by OprId
     double total_flops = 0;    ///< over the operators whose count is known

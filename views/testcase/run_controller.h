@@ -1,0 +1,55 @@
+#pragma once
+
+#include <QObject>
+
+#include <memory>
+#include <mutex>
+
+#include "session/runner.h"
+#include "views/common/graph_facts.h"
+#include "views/common/job_runner.h"
+
+namespace megascope {
+
+/// Runs graphs for a window, one at a time: a newer run supersedes the one that goes on. GUI thread.
+class RunController : public QObject {
+    Q_OBJECT
+public:
+    /// `runner` decides where runs happen (a worker process, this process in tests).
+    RunController(JobRunner* jobs, std::unique_ptr<Runner> runner, QObject* parent = nullptr);
+
+    /// `graph` names operators in progress texts; it must be the graph that the request runs.
+    void start(const RunRequest& request, std::shared_ptr<const Graph> graph);
+    void stop();
+    [[nodiscard]] bool running() const;
+    [[nodiscard]] const RunRequest& lastRequest() const { return last_; }
+
+signals:
+    void started();
+    void finished(std::shared_ptr<const megascope::RunReport> report);
+    /// The run as a whole failed; stopping is ErrorCode::cancelled.
+    void failed(const megascope::Error& error);
+
+private:
+    /// One run at a time per runner: a superseded run may still be ending on its thread.
+    struct SharedRunner {
+        std::mutex mutex;
+        std::unique_ptr<Runner> runner;
+    };
+
+    JobRunner* jobs_;
+    std::shared_ptr<SharedRunner> runner_;
+    RunRequest last_;
+    JobId job_;
+};
+
+/// Mean kernel time per operator over all counted iterations of all testcases. A fused step counts for its first operator.
+/// Null when nothing was measured.
+[[nodiscard]] std::shared_ptr<const OprTimes> timesOfRun(const RunReport& report, std::size_t oprs);
+
+/// Seven of eight passed: one sentence about a whole report.
+[[nodiscard]] QString reportSentence(const RunReport& report);
+
+} // namespace megascope
+
+Q_DECLARE_METATYPE(megascope::Error)
