@@ -25,6 +25,7 @@ public:
 private:
     void find_lifetimes();
     Expected<void> add_group(const OprGroup& group);
+    Expected<void> add_separately(const OprGroup& group);
     Expected<void> add_loose(OprId id);
     Expected<bool> add_forward(const Opr& opr);
     void add_input(const Opr& opr);
@@ -314,6 +315,26 @@ Expected<void> Planner::add_taps(const OprGroup& group) {
     return {};
 }
 
+/// No kernel does it all at once: one operator after the other, in place of the step that was begun.
+Expected<void> Planner::add_separately(const OprGroup& group) {
+    plan_->steps.pop_back();
+    splitting_ = true;
+    for (const OprId id : group.oprs) {
+        const auto describe_vars = [&](std::span<const VarId> vars) {
+            std::vector<CpuValueInfo> infos;
+            for (const VarId var : vars) {
+                const VarFacts& fact = facts_[var.index()];
+                infos.push_back({fact.dtype.value_or(DTypeId::float32), fact.shape.value_or(Shape()), {}, fact.constant});
+            }
+            return infos;
+        };
+        const Opr& opr = graph_.opr(id);
+        MGS_TRY(add_group(single_group(graph_, id, describe_vars(opr.inputs), describe_vars(opr.outputs))));
+    }
+    splitting_ = false;
+    return {};
+}
+
 Expected<void> Planner::add_group(const OprGroup& group) {
     const Opr& first = graph_.opr(group.oprs.front());
     const Opr& last = graph_.opr(group.oprs.back());
@@ -324,6 +345,7 @@ Expected<void> Planner::add_group(const OprGroup& group) {
     if (std::ranges::find(graph_.inputs(), first.id) != graph_.inputs().end()) {
         add_input(first);
     } else if (!is_static(group)) {
+        if (group.oprs.size() > 1) return add_separately(group);
         MGS_TRY(add_loose(first.id));
     } else {
         bool done = false;
@@ -332,19 +354,7 @@ Expected<void> Planner::add_group(const OprGroup& group) {
         }
         if (!done) {
             std::optional<CpuKernelChoice> choice = try_build(group, false);
-            if (!choice && group.oprs.size() > 1) {
-                // No kernel does it all at once: one operator after the other, at this place.
-                plan_->steps.pop_back();
-                splitting_ = true;
-                for (const OprId id : group.oprs) {
-                    std::vector<CpuValueInfo> inputs, outputs;
-                    for (const VarId var : graph_.opr(id).inputs) inputs.push_back(CpuValueInfo{*facts_[var.index()].dtype, *facts_[var.index()].shape, {}, facts_[var.index()].constant});
-                    for (const VarId var : graph_.opr(id).outputs) outputs.push_back(CpuValueInfo{*facts_[var.index()].dtype, *facts_[var.index()].shape, {}, {}});
-                    MGS_TRY(add_group(single_group(graph_, id, inputs, outputs)));
-                }
-                splitting_ = false;
-                return {};
-            }
+            if (!choice && group.oprs.size() > 1) return add_separately(group);
             OprGroup alone = group;
             if (!choice) {
                 alone.inputs.assign(first.inputs.begin(), first.inputs.end());

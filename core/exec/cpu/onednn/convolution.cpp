@@ -200,6 +200,8 @@ CpuKernelChoice build(const CpuContext& context, const CpuGroupView& view, const
 } // namespace
 
 std::optional<CpuKernelChoice> build_convolution(const CpuContext& context, const CpuGroupView& view) {
+    const std::string& type = view.head().type;
+    if (type != "Convolution" && type != "ConvBiasForward" && type != "ConvolutionBackwardData") return std::nullopt;
     if (!view.group.has_head || view.outputs[0].dtype.id != DTypeId::float32) return std::nullopt;
     const std::optional<ConvParts> parts = conv_parts(view);
     if (!parts) return std::nullopt;
