@@ -1,0 +1,87 @@
+#include "format/packed_model.h"
+
+#include <cstring>
+
+#include "format/flat_reader.h"
+#include "pack_model_generated.h"
+
+namespace megascope {
+
+namespace {
+
+namespace pack = model_parse;
+
+constexpr std::string_view tag = "packed_model";
+
+std::optional<std::string> owned(std::optional<std::string_view> text) {
+    return text ? std::optional(std::string(*text)) : std::nullopt;
+}
+
+} // namespace
+
+Expected<PackedModel> read_packed_model(std::shared_ptr<const MappedFile> file) {
+    const auto bytes = file->bytes();
+    if (bytes.size() < tag.size() || std::memcmp(bytes.data(), tag.data(), tag.size()) != 0)
+        return fail(ErrorCode::foreign, "This is not a packed model.");
+    FlatReader reader(bytes.subspan(tag.size()), tag.size());
+    const FlatTable root = reader.root();
+    const FlatVector models = root.vector(pack::PackModel::VT_MODELS, 4);
+    if (!reader.ok()) return reader.error();
+    if (models.size != 1)
+        return fail_at(ErrorCode::corrupt, "The packed model holds " + std::to_string(models.size) + " models, exactly one is possible.",
+                       tag.size());
+    const FlatTable model = root.table_element(models, 0);
+    const FlatTable header = model.table(pack::Model::VT_HEADER);
+    const FlatTable info = model.table(pack::Model::VT_INFO);
+    const FlatTable data = model.table(pack::Model::VT_DATA);
+
+    PackedModel packed;
+    packed.name = header.text(pack::ModelHeader::VT_NAME).value_or("");
+    packed.info_cipher = header.text(pack::ModelHeader::VT_INFO_DECRYPTION_METHOD).value_or("NONE");
+    packed.model_cipher = header.text(pack::ModelHeader::VT_MODEL_DECRYPTION_METHOD).value_or("NONE");
+    packed.info_parser = owned(header.text(pack::ModelHeader::VT_INFO_PARSE_METHOD));
+    packed.cache_parser = owned(header.text(pack::ModelHeader::VT_INFO_CACHE_PARSE_METHOD));
+    packed.is_fast_run_cache = header.boolean(pack::ModelHeader::VT_IS_FAST_RUN_CACHE);
+    packed.info = info.blob(pack::ModelInfo::VT_DATA);
+    packed.algo_policy = info.blob(pack::ModelInfo::VT_ALGO_POLICY);
+    packed.binary_cache = info.blob(pack::ModelInfo::VT_BINARY_CACHE);
+    const auto content = data.blob(pack::ModelData::VT_DATA);
+    if (!reader.ok()) return reader.error();
+    if (!content) return fail_at(ErrorCode::corrupt, "The packed model holds no model data.", tag.size());
+    packed.model = *content;
+    packed.file = std::move(file);
+    return packed;
+}
+
+std::vector<std::byte> write_packed_model(const PackedModel& packed) {
+    flatbuffers::FlatBufferBuilder fbb;
+    const auto text = [&](const std::optional<std::string>& s) {
+        return s ? fbb.CreateString(*s) : flatbuffers::Offset<flatbuffers::String>();
+    };
+    const auto blob = [&](const std::optional<std::span<const std::byte>>& b) {
+        return b ? fbb.CreateVector(reinterpret_cast<const std::uint8_t*>(b->data()), b->size())
+                 : flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>>();
+    };
+    const auto name = text(packed.name);
+    const auto info_cipher = text(packed.info_cipher);
+    const auto info_parser = text(packed.info_parser);
+    const auto model_cipher = text(packed.model_cipher);
+    const auto cache_parser = text(packed.cache_parser);
+    const auto header =
+        pack::CreateModelHeader(fbb, name, info_cipher, info_parser, model_cipher, cache_parser, packed.is_fast_run_cache);
+    const auto info_data = blob(packed.info);
+    const auto algo_policy = blob(packed.algo_policy);
+    const auto binary_cache = blob(packed.binary_cache);
+    const auto info = pack::CreateModelInfo(fbb, info_data, algo_policy, binary_cache);
+    const auto data = pack::CreateModelData(fbb, blob(packed.model));
+    const std::vector models{pack::CreateModel(fbb, header, info, data)};
+    fbb.Finish(pack::CreatePackModel(fbb, fbb.CreateVector(models)));
+
+    std::vector<std::byte> bytes(tag.size());
+    std::memcpy(bytes.data(), tag.data(), tag.size());
+    const auto* buffer = reinterpret_cast<const std::byte*>(fbb.GetBufferPointer());
+    bytes.insert(bytes.end(), buffer, buffer + fbb.GetSize());
+    return bytes;
+}
+
+} // namespace megascope
