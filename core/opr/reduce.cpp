@@ -21,11 +21,10 @@ std::optional<DType> reduced_dtype(const Param& p, const std::optional<DType>& s
     return src;
 }
 
-/// What remains of `src` after reduction to `target`, which is aligned right as in broadcasting: axes that it lacks or that
-/// are 1 there are reduced.
-Expected<Shape> reduce_to(const Opr& opr, const Shape& src, const Shape& target) {
-    if (broadcast(target, src) != src) return misfit(opr, "shape " + src.text() + " cannot be reduced to " + target.text() + ".");
-    return target;
+/// The target is aligned right as in broadcasting: axes that it lacks or that are 1 there are reduced.
+Expected<void> check_target(const Opr& opr, const Shape& src, const Shape& target) {
+    if (broadcast(target, src) == src) return {};
+    return misfit(opr, "shape " + src.text() + " cannot be reduced to " + target.text() + ".");
 }
 
 /// Value of the reduction of small integers and floats (float32 arithmetic).
@@ -74,9 +73,8 @@ Inferred infer_reduce(const InferContext& c) {
     } else {
         if (c.inputs.size() < 2) return misfit(c.opr, "it has neither an axis nor a target shape.");
         MGS_ASSIGN(const auto target, shape_value(c, 1));
-        if (src && target) {
-            MGS_ASSIGN(out.shape, reduce_to(c.opr, *src, *target));
-        }
+        if (src && target) MGS_TRY(check_target(c.opr, *src, *target));
+        out.shape = target;
     }
     fold_reduce(c, out);
     return std::vector{std::move(out)};

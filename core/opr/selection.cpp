@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 
 #include "opr/catalogue_builder.h"
@@ -26,12 +27,11 @@ Inferred infer_top_k(const InferContext& c) {
     if (!data) return out;
     MGS_TRY(want_rank(c, 0, 2, "data"));
     MGS_ASSIGN(const auto k, integers_of(c, 1, 1));
-    if (k && (k->size() != 1 || k->front() == 0 || k->front() > (*data)[1] || k->front() < -(*data)[1]))
-        return misfit(c.opr, "k does not fit rows of " + std::to_string((*data)[1]) + " elements.");
+    if (k && (k->size() != 1 || k->front() == 0)) return misfit(c.opr, "k must be one number that is not 0.");
     if (kth_only) {
         out[0].shape = Shape{(*data)[0]};
     } else if (k) {
-        out[0].shape = out[1].shape = Shape{(*data)[0], std::abs(k->front())};
+        out[0].shape = out[1].shape = Shape{(*data)[0], std::min(std::abs(k->front()), (*data)[1])}; // at most the whole row
     }
     return out;
 }
