@@ -25,7 +25,7 @@ struct FreeContext {
 using Context = std::unique_ptr<EVP_CIPHER_CTX, FreeContext>;
 
 const unsigned char* u8(std::span<const std::byte> bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
-unsigned char* u8(std::span<std::byte> bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); }
+unsigned char* mutable_u8(std::span<std::byte> bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); }
 
 tl::unexpected<Error> wrong_key(Cipher cipher) {
     return fail(ErrorCode::corrupt, "The data does not decrypt with " + std::string(cipher_name(cipher)) +
@@ -39,7 +39,7 @@ bool in_pieces(std::span<const std::byte> in, std::span<std::byte> out, std::siz
     for (std::size_t at = 0; at < in.size(); at += piece) {
         const auto part = in.subspan(at, std::min(piece, in.size() - at));
         int produced = 0;
-        if (update(u8(out.subspan(written)), &produced, u8(part), static_cast<int>(part.size())) != 1) return false;
+        if (update(mutable_u8(out.subspan(written)), &produced, u8(part), static_cast<int>(part.size())) != 1) return false;
         written += static_cast<std::size_t>(produced);
     }
     return true;
@@ -59,7 +59,7 @@ Expected<std::vector<std::byte>> aes_decrypt(std::span<const std::byte> data, st
     const Context context(EVP_CIPHER_CTX_new());
     if (!context || EVP_DecryptInit_ex(context.get(), EVP_aes_256_cbc(), nullptr, u8(key), u8(data)) != 1 ||
         !in_pieces(cipher_text, plain, size, [&](auto... a) { return EVP_DecryptUpdate(context.get(), a...); }) ||
-        EVP_DecryptFinal_ex(context.get(), u8(plain) + size, &last) != 1)
+        EVP_DecryptFinal_ex(context.get(), mutable_u8(plain) + size, &last) != 1)
         return wrong_key(Cipher::aes);
     size += static_cast<std::size_t>(last);
     if (size != plain_size) return wrong_key(Cipher::aes);
@@ -70,13 +70,13 @@ Expected<std::vector<std::byte>> aes_decrypt(std::span<const std::byte> data, st
 Expected<std::vector<std::byte>> aes_encrypt(std::span<const std::byte> data, std::span<const std::byte> key) {
     std::vector<std::byte> out(aes_block + data.size() + aes_block + aes_tail);
     const auto failed = [] { return fail(ErrorCode::io, "The cryptography library refused to encrypt."); };
-    if (RAND_bytes(u8(out), aes_block) != 1) return failed();
+    if (RAND_bytes(mutable_u8(out), aes_block) != 1) return failed();
     std::size_t size = aes_block;
     int last = 0;
     const Context context(EVP_CIPHER_CTX_new());
     if (!context || EVP_EncryptInit_ex(context.get(), EVP_aes_256_cbc(), nullptr, u8(key), u8(out)) != 1 ||
         !in_pieces(data, out, size, [&](auto... a) { return EVP_EncryptUpdate(context.get(), a...); }) ||
-        EVP_EncryptFinal_ex(context.get(), u8(out) + size, &last) != 1)
+        EVP_EncryptFinal_ex(context.get(), mutable_u8(out) + size, &last) != 1)
         return failed();
     size += static_cast<std::size_t>(last);
     out.resize(size);
