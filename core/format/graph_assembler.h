@@ -20,8 +20,9 @@ struct ReadContext {
     const CancelToken& cancel;
     const Progress& progress;
     std::vector<std::string>& warnings;
+    std::uint64_t end; ///< the graphs end here or before
 
-    [[nodiscard]] std::span<const std::byte> bytes() const { return file->bytes(); }
+    [[nodiscard]] std::span<const std::byte> bytes() const { return file->bytes().first(end); }
     /// A pointer into the file that keeps it mapped.
     [[nodiscard]] std::shared_ptr<const std::byte> pointer(std::uint64_t offset) const {
         return {file, file->bytes().data() + offset};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "format/packed_model.h"
 #include "graph/graph.h"
 
 namespace megascope {
@@ -82,11 +83,14 @@ struct Testcase {
 /// A file that holds graphs, opened. Immutable; shared between threads as `shared_ptr<const Model>`.
 /// Weights and testcase values stay in the mapped file until they are asked for.
 struct Model {
-    std::shared_ptr<const MappedFile> file;
+    std::shared_ptr<const MappedFile> file; ///< what the offsets below count in; the decrypted content of an encrypted file
     std::string description;             ///< one sentence: what this file is
     bool has_testcase_header = false;    ///< `mgbtest0`
     std::vector<StoredGraph> graphs;     ///< at least one; more when graphs were appended
     std::vector<Testcase> testcases;
+    std::shared_ptr<const PackedModel> packed; ///< the packed model around the graphs, if any
+    std::optional<LiteInfo> lite_info;         ///< the packed model's info, if it has a readable one
+    std::string cipher;                        ///< "AES_default" …: how the graphs were encrypted; empty = they were not
     std::vector<std::string> warnings;   ///< sentences: newer version, hash mismatch, trailing bytes …
 
     [[nodiscard]] const StoredGraph& main() const { return graphs.front(); }

@@ -17,6 +17,42 @@ std::optional<std::string> owned(std::optional<std::string_view> text) {
     return text ? std::optional(std::string(*text)) : std::nullopt;
 }
 
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+using Bytes = Offset<flatbuffers::Vector<std::uint8_t>>;
+using Models = Offset<flatbuffers::Vector<Offset<pack::Model>>>;
+
+Bytes create_bytes(FlatBufferBuilder& fbb, const std::optional<std::span<const std::byte>>& bytes) {
+    if (!bytes) return {};
+    return fbb.CreateVector(reinterpret_cast<const std::uint8_t*>(bytes->data()), bytes->size());
+}
+
+/// Makes the parts in the order in which load_and_run and the library make them: that decides the bytes.
+Models create_models(FlatBufferBuilder& fbb, const PackedModel& packed) {
+    const auto text = [&](const std::optional<std::string>& s) { return s ? fbb.CreateSharedString(*s) : Offset<flatbuffers::String>(); };
+    const auto name = text(packed.name);
+    const auto info_cipher = text(packed.info_cipher);
+    const auto info_parser = text(packed.info_parser);
+    const auto model_cipher = text(packed.model_cipher);
+    const auto cache_parser = text(packed.cache_parser);
+    const auto header =
+        pack::CreateModelHeader(fbb, name, info_cipher, info_parser, model_cipher, cache_parser, packed.is_fast_run_cache);
+    const auto info_data = create_bytes(fbb, packed.info);
+    const auto algo_policy = create_bytes(fbb, packed.algo_policy);
+    const auto binary_cache = create_bytes(fbb, packed.binary_cache);
+    pack::ModelInfoBuilder info_table(fbb);
+    info_table.add_data(info_data);
+    info_table.add_algo_policy(algo_policy);
+    info_table.add_binary_cache(binary_cache);
+    const auto info = info_table.Finish();
+    const auto data = pack::CreateModelData(fbb, create_bytes(fbb, packed.model));
+    pack::ModelBuilder model(fbb);
+    model.add_header(header);
+    model.add_info(info);
+    model.add_data(data);
+    return fbb.CreateVector(std::vector{model.Finish()});
+}
+
 } // namespace
 
 Expected<PackedModel> read_packed_model(std::shared_ptr<const MappedFile> file) {
@@ -55,28 +91,8 @@ Expected<PackedModel> read_packed_model(std::shared_ptr<const MappedFile> file) 
 
 std::vector<std::byte> write_packed_model(const PackedModel& packed) {
     flatbuffers::FlatBufferBuilder fbb;
-    const auto text = [&](const std::optional<std::string>& s) {
-        return s ? fbb.CreateString(*s) : flatbuffers::Offset<flatbuffers::String>();
-    };
-    const auto blob = [&](const std::optional<std::span<const std::byte>>& b) {
-        return b ? fbb.CreateVector(reinterpret_cast<const std::uint8_t*>(b->data()), b->size())
-                 : flatbuffers::Offset<flatbuffers::Vector<std::uint8_t>>();
-    };
-    const auto name = text(packed.name);
-    const auto info_cipher = text(packed.info_cipher);
-    const auto info_parser = text(packed.info_parser);
-    const auto model_cipher = text(packed.model_cipher);
-    const auto cache_parser = text(packed.cache_parser);
-    const auto header =
-        pack::CreateModelHeader(fbb, name, info_cipher, info_parser, model_cipher, cache_parser, packed.is_fast_run_cache);
-    const auto info_data = blob(packed.info);
-    const auto algo_policy = blob(packed.algo_policy);
-    const auto binary_cache = blob(packed.binary_cache);
-    const auto info = pack::CreateModelInfo(fbb, info_data, algo_policy, binary_cache);
-    const auto data = pack::CreateModelData(fbb, blob(packed.model));
-    const std::vector models{pack::CreateModel(fbb, header, info, data)};
-    fbb.Finish(pack::CreatePackModel(fbb, fbb.CreateVector(models)));
-
+    const auto models = create_models(fbb, packed);
+    fbb.Finish(pack::CreatePackModel(fbb, models));
     std::vector<std::byte> bytes(tag.size());
     std::memcpy(bytes.data(), tag.data(), tag.size());
     const auto* buffer = reinterpret_cast<const std::byte*>(fbb.GetBufferPointer());

@@ -29,7 +29,7 @@ struct PackedModel {
 
 /// Takes a packed model apart; decrypts nothing. Errors: foreign, corrupt.
 [[nodiscard]] Expected<PackedModel> read_packed_model(std::shared_ptr<const MappedFile> file);
-/// The bytes of a packed model, laid out as MegEngine's packer does.
+/// The bytes of a packed model, laid out as MegEngine's library does (its Python script orders the parts differently).
 [[nodiscard]] std::vector<std::byte> write_packed_model(const PackedModel& packed);
 
 /// What the info JSON says about the model.

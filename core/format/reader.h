@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/cancel.h"
 #include "base/error.h"
@@ -28,9 +29,21 @@ struct Sniffed {
 /// Looks at the content only, never at the name. Reads at most a few hundred bytes and never fails.
 [[nodiscard]] Sniffed sniff(std::span<const std::byte> bytes);
 
-/// Opens a model file: FBS v1 (MGBC, MGBS), FBS v2, mgbtest0 files. Verifies before it reads any field and checks every size
-/// against the file. Errors: io; foreign, with what the file really is; corrupt, with the byte offset; unsupported; cancelled.
+/// How encrypted models are opened. The defaults try what MegEngine Lite has built in.
+struct ReadOptions {
+    /// Method of a bare encrypted model, or of a packed one whose own method is not built in: "AES_default" …
+    /// Empty: a file that is no dump is tried with every built-in method and `model_key`.
+    std::string cipher;
+    std::vector<std::byte> model_key; ///< empty: the built-in key
+    std::vector<std::byte> info_key;  ///< for the info of packed models; empty: the built-in key
+};
+
+/// Opens a model file: FBS v1 (MGBC, MGBS), FBS v2, mgbtest0 files, packed models of Lite, encrypted models. Checks every position
+/// and size against the file before it reads there.
+/// Errors: foreign, with what the file really is; corrupt, with the byte offset; unsupported; cancelled.
 [[nodiscard]] Expected<std::shared_ptr<const Model>> read_model(std::shared_ptr<const MappedFile> file, const CancelToken& cancel = {},
                                                                 const Progress& progress = {});
+[[nodiscard]] Expected<std::shared_ptr<const Model>> read_model(std::shared_ptr<const MappedFile> file, const ReadOptions& options,
+                                                                const CancelToken& cancel = {}, const Progress& progress = {});
 
 } // namespace megascope
