@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "base/units.h"
+#include "commands.h"
+#include "console.h"
+#include "facts.h"
+#include "profile/graph_profile_writer.h"
+#include "running.h"
+#include "session/inputs.h"
+#include "session/profile_export.h"
+
+namespace megascope::cli {
+
+namespace {
+
+struct ProfileOptions {
+    std::string file;
+    std::string output;
+    RunFlags flags;
+    std::string seed;
+    std::vector<std::uint32_t> testcases;
+    std::uint32_t iterations = 10;
+    std::uint32_t warmup = 3;
+};
+
+int profile(const ProfileOptions& options) {
+    const auto opened = open_model(options.file);
+    if (!opened) return report(opened.error());
+    const Model& model = **opened;
+    const Graph& graph = *model.main().graph;
+    const auto prepared = prepare_run(model, options.flags, options.testcases);
+    if (!prepared) return report(prepared.error());
+    RunRequest request = prepared->request;
+    if (request.testcases.size() > 1) request.testcases.resize(1);
+    request.iterations = options.iterations;
+    request.warmup = options.warmup;
+
+    const auto runner = make_runner(options.flags.in_process);
+    const auto ran = run_showing_progress(*runner, request, graph);
+    if (!ran) return report(ran.error());
+    const TestcaseRun& run = ran->testcases.front();
+    if (run.error) return report(*run.error);
+
+    // The iteration of median length stands for all.
+    std::vector<std::size_t> order(run.seconds.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return run.seconds[a] < run.seconds[b]; });
+    const std::size_t middle = order[(order.size() - 1) / 2];
+
+    // Shapes as they were in this run.
+    const std::vector<NamedTensor> values = request.testcases.empty() ? request.inputs : testcase_values(model.testcases[request.testcases.front()]);
+    std::vector<VarDesc> descs;
+    for (const GraphInput& input : graph_inputs(graph)) {
+        VarDesc desc;
+        desc.dtype = input.dtype;
+        desc.shape = input.shape;
+        for (const NamedTensor& value : values)
+            if (value.name == input.name) desc.shape = value.value.shape();
+        descs.push_back(std::move(desc));
+    }
+    const std::string json = write_graph_profile(*profile_of_run(graph, infer_graph(graph, descs), run.steps[middle]));
+    std::ofstream file(options.output, std::ios::binary | std::ios::trunc);
+    file.write(json.data(), static_cast<std::streamsize>(json.size()));
+    file.close();
+    if (!file) return report({ErrorCode::io, "The profile cannot be written.", std::nullopt, options.output});
+    for (const std::string& note : prepared->notes) print(note + "\n");
+    print("Recorded iteration " + std::to_string(middle) + " of " + std::to_string(options.iterations) + ", the one of median length (" +
+          format_seconds(run.seconds[middle]) + "), in " + options.output + "\n");
+    return run.passed() ? passed : differs;
+}
+
+} // namespace
+
+void add_profile(CLI::App& app, int& status) {
+    auto options = std::make_shared<ProfileOptions>();
+    CLI::App* command = app.add_subcommand("profile", "Records a run as a GraphProfiler profile (JSON)");
+    command->add_option("file", options->file, "A dump (.mge), with or without testcases")->required();
+    command->add_option("-o,--output", options->output, "The JSON file to write")->required();
+    command->add_option("--testcase", options->testcases, "The testcase whose inputs are used (0)")->expected(1);
+    add_run_flags(*command, options->flags, options->seed);
+    command->add_option("--iter", options->iterations, "Counted runs")->capture_default_str()->check(CLI::PositiveNumber);
+    command->add_option("--warmup", options->warmup, "Runs before them that do not count")->capture_default_str();
+    command->callback([options, command, &status] {
+        const auto flags = finish_run_flags(options->flags, *command, options->seed);
+        status = flags ? profile(*options) : report(flags.error());
+    });
+}
+
+} // namespace megascope::cli
