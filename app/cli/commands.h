@@ -11,5 +11,6 @@ void add_bench(CLI::App& app, int& status);
 void add_selftest(CLI::App& app, int& status);
 void add_testcase(CLI::App& app, int& status);
 void add_profile(CLI::App& app, int& status);
+void add_profile_analyze(CLI::App& app, int& status);
 
 } // namespace megascope::cli

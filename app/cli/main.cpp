@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
     cli::add_selftest(app, status);
     cli::add_testcase(app, status);
     cli::add_profile(app, status);
+    cli::add_profile_analyze(app, status);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
