@@ -1,0 +1,152 @@
+#include "app/gui/document_controller.h"
+
+#include <QFileInfo>
+
+#include "format/reader.h"
+#include "profile/graph_profile_reader.h"
+#include "profile/gunzip.h"
+#include "profile/trace_reader.h"
+#include "views/common/number_text.h"
+
+namespace megascope {
+
+namespace {
+
+Expected<std::shared_ptr<const OpenedModel>> openModel(const QString& path, std::shared_ptr<const MappedFile> file, const CancelToken& cancel,
+                                                       const Progress& progress) {
+    auto opened = std::make_shared<OpenedModel>();
+    opened->path = path;
+    MGS_ASSIGN(opened->model, read_model(std::move(file), cancel, progress));
+    MGS_ASSIGN(opened->facts, computeGraphFacts(opened->model->main().graph, cancel, progress));
+    return opened;
+}
+
+Expected<std::shared_ptr<const OpenedProfile>> openProfile(const QString& path, const std::shared_ptr<const MappedFile>& file, const CancelToken& cancel,
+                                                           const Progress& progress) {
+    auto opened = std::make_shared<OpenedProfile>();
+    opened->path = path;
+    std::shared_ptr<const Timeline> timeline;
+    std::shared_ptr<const MappedFile> plain = file;
+    if (is_gzip(file->bytes())) {
+        MGS_ASSIGN(plain, gunzip(*file, cancel));
+    }
+    if (looks_like_graph_profile(plain->bytes())) {
+        MGS_ASSIGN(opened->profile, read_graph_profile(plain->bytes(), cancel, progress));
+        timeline = timeline_of(opened->profile);
+    } else {
+        MGS_ASSIGN(auto trace, read_trace(plain, {}, cancel, progress));
+        MGS_ASSIGN(timeline, timeline_of(std::shared_ptr<const TraceEvents>(std::move(trace)), cancel));
+    }
+    progress.report("preparing the timeline", 0, 0);
+    opened->scene = makeTimelineScene(std::move(timeline));
+    return opened;
+}
+
+std::shared_ptr<const OprTimes> timesOf(const GraphProfile& profile, const ProfileJoin& join, const std::string& source) {
+    auto times = std::make_shared<OprTimes>();
+    times->source = source;
+    times->seconds.assign(join.of_opr.size(), OprTimes::none);
+    const ProfileTimes longest = longest_times(profile);
+    for (std::size_t i = 0; i < join.of_opr.size(); ++i) {
+        if (!join.of_opr[i].valid()) continue;
+        const auto& device = longest.device[join.of_opr[i].index()];
+        const auto& host = longest.host[join.of_opr[i].index()];
+        if (const auto& span = device ? device : host) {
+            times->seconds[i] = span->kernel_time();
+            times->total += span->kernel_time();
+        }
+    }
+    return times;
+}
+
+} // namespace
+
+Expected<std::shared_ptr<const DocumentController::Opened>> DocumentController::openFile(const QString& path, const CancelToken& cancel,
+                                                                                         const Progress& progress) {
+    MGS_ASSIGN(auto file, MappedFile::open(std::filesystem::path(path.toStdU16String())));
+    auto opened = std::make_shared<Opened>();
+    const Sniffed sniffed = sniff(file->bytes());
+    switch (sniffed.kind) {
+    case FileKind::profile_json:
+    case FileKind::json:
+    case FileKind::gzip: {
+        MGS_ASSIGN(opened->profile, openProfile(path, file, cancel, progress));
+        return opened;
+    }
+    default: {
+        MGS_ASSIGN(opened->model, openModel(path, std::move(file), cancel, progress));
+        return opened;
+    }
+    }
+}
+
+void DocumentController::open(const QString& path) {
+    const QString title = tr("Opening %1").arg(QFileInfo(path).fileName());
+    // A profile does not supersede a model that is being opened, so the slot is the path's.
+    jobs_->start<Opened>(
+        QStringLiteral("open/") + (path.endsWith(QLatin1String(".json"), Qt::CaseInsensitive) || path.endsWith(QLatin1String(".gz"), Qt::CaseInsensitive) ? QStringLiteral("profile") : QStringLiteral("model")),
+        title, [path](const CancelToken& cancel, const Progress& progress) { return openFile(path, cancel, progress); }, this,
+        [this, path](JobRunner::Result<Opened> result) {
+            if (!result) {
+                if (result.error().code != ErrorCode::cancelled) emit failed(path, result.error());
+                return;
+            }
+            if ((*result)->model) {
+                setModel((*result)->model);
+            } else {
+                profile_ = (*result)->profile;
+                emit profileOpened(profile_);
+                joinProfile();
+            }
+        });
+}
+
+void DocumentController::setModel(std::shared_ptr<const OpenedModel> model) {
+    model_ = std::move(model);
+    emit modelOpened(model_);
+    joinProfile();
+}
+
+void DocumentController::showGraph(std::uint32_t graph) {
+    if (!model_ || graph >= model_->model->graphs.size() || graph == model_->graph) return;
+    jobs_->start<OpenedModel>(
+        QStringLiteral("open/model"), tr("Preparing graph %1").arg(graph + 1),
+        [before = model_, graph](const CancelToken& cancel, const Progress& progress) -> Expected<std::shared_ptr<const OpenedModel>> {
+            auto opened = std::make_shared<OpenedModel>(*before);
+            opened->graph = graph;
+            MGS_ASSIGN(opened->facts, computeGraphFacts(before->model->graphs[graph].graph, cancel, progress));
+            return opened;
+        },
+        this,
+        [this](JobRunner::Result<OpenedModel> result) {
+            if (result) setModel(*result);
+            else if (result.error().code != ErrorCode::cancelled) emit failed(model_ ? model_->path : QString(), result.error());
+        });
+}
+
+void DocumentController::close() {
+    for (const auto* slot : {"open/model", "open/profile", "join"}) jobs_->dropSlot(QLatin1String(slot));
+    model_.reset();
+    profile_.reset();
+    emit modelClosed();
+}
+
+void DocumentController::joinProfile() {
+    if (!model_ || !profile_ || !profile_->profile) return;
+    jobs_->start<JoinedProfile>(
+        QStringLiteral("join"), tr("Matching the profile with the graph"),
+        [facts = model_->facts, opened = profile_](const CancelToken& cancel, const Progress&) -> Expected<std::shared_ptr<const JoinedProfile>> {
+            auto joined = std::make_shared<JoinedProfile>();
+            joined->opened = opened;
+            joined->join = join_profile(*facts->graph, facts->info, *opened->profile);
+            if (cancel.cancelled()) return CancelToken::error();
+            if (joined->join.matched() > 0) joined->times = timesOf(*opened->profile, joined->join, QFileInfo(opened->path).fileName().toStdString());
+            return joined;
+        },
+        this,
+        [this](JobRunner::Result<JoinedProfile> result) {
+            if (result) emit profileJoined(*result);
+        });
+}
+
+} // namespace megascope

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <QObject>
+
+#include <filesystem>
+#include <memory>
+
+#include "format/model.h"
+#include "profile/graph_profile.h"
+#include "session/profile_join.h"
+#include "views/common/graph_facts.h"
+#include "views/common/job_runner.h"
+#include "views/profile/timeline_view.h"
+
+namespace megascope {
+
+/// A model file with one of its graphs in view.
+struct OpenedModel {
+    QString path;
+    std::shared_ptr<const Model> model;
+    std::uint32_t graph = 0;
+    std::shared_ptr<const GraphFacts> facts;
+};
+
+/// A profile or trace file. `profile` is null for a trace of events.
+struct OpenedProfile {
+    QString path;
+    std::shared_ptr<const GraphProfile> profile;
+    std::shared_ptr<const TimelineScene> scene;
+};
+
+/// A profile's times brought to the operators of the open graph.
+struct JoinedProfile {
+    std::shared_ptr<const OpenedProfile> opened;
+    ProfileJoin join;
+    std::shared_ptr<const OprTimes> times; ///< null when nothing matched
+};
+
+/// Opens files by jobs and keeps what is open. GUI thread.
+class DocumentController : public QObject {
+    Q_OBJECT
+public:
+    explicit DocumentController(JobRunner* jobs, QObject* parent = nullptr) : QObject(parent), jobs_(jobs) {}
+
+    /// Looks at the content and opens it as what it is. A model replaces the open model, a profile the open profile.
+    void open(const QString& path);
+    /// Shows another graph of the open file.
+    void showGraph(std::uint32_t graph);
+    void close();
+
+    [[nodiscard]] const std::shared_ptr<const OpenedModel>& model() const { return model_; }
+    [[nodiscard]] const std::shared_ptr<const OpenedProfile>& profile() const { return profile_; }
+
+signals:
+    void modelOpened(std::shared_ptr<const megascope::OpenedModel> model);
+    void modelClosed();
+    void profileOpened(std::shared_ptr<const megascope::OpenedProfile> profile);
+    void profileJoined(std::shared_ptr<const megascope::JoinedProfile> joined);
+    void failed(const QString& path, const megascope::Error& error);
+
+private:
+    struct Opened { ///< one of the two
+        std::shared_ptr<const OpenedModel> model;
+        std::shared_ptr<const OpenedProfile> profile;
+    };
+    static Expected<std::shared_ptr<const Opened>> openFile(const QString& path, const CancelToken& cancel, const Progress& progress);
+    void setModel(std::shared_ptr<const OpenedModel> model);
+    void joinProfile();
+
+    JobRunner* jobs_;
+    std::shared_ptr<const OpenedModel> model_;
+    std::shared_ptr<const OpenedProfile> profile_;
+};
+
+} // namespace megascope

@@ -1,0 +1,36 @@
+#include <QApplication>
+#include <QIcon>
+#include <QSettings>
+#include <QTemporaryDir>
+
+#include "app/gui/main_window.h"
+#include "app/gui/options.h"
+#include "app/gui/screenshot.h"
+#include "session/runner.h"
+
+using namespace megascope;
+
+int main(int argc, char** argv) {
+    const Options options = parseOptions(argc, argv);
+    QApplication app(argc, argv);
+    QCoreApplication::setOrganizationName(QStringLiteral("Megascope"));
+    QCoreApplication::setApplicationName(QStringLiteral("Megascope"));
+    QCoreApplication::setApplicationVersion(QStringLiteral(MEGASCOPE_VERSION));
+    QApplication::setWindowIcon(QIcon(QStringLiteral(":/icons/megascope.svg")));
+    QGuiApplication::setDesktopFileName(QStringLiteral("megascope"));
+    QTemporaryDir fresh; // pictures must not depend on, or change, what this user set
+    if (options.freshSettings) {
+        QSettings::setDefaultFormat(QSettings::IniFormat);
+        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, fresh.path());
+    }
+    MainWindow window(make_worker_runner());
+    if (options.theme == QLatin1String("light")) window.setTheme(ThemeMode::light);
+    if (options.theme == QLatin1String("dark")) window.setTheme(ThemeMode::dark);
+    if (!options.screenshot.isEmpty()) {
+        window.resize(options.size);
+        window.setPerspective(Perspective::inspect);
+    }
+    window.show();
+    playOptions(&window, options);
+    return QApplication::exec();
+}

@@ -1,0 +1,251 @@
+#include "app/gui/main_window.h"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDir>
+#include <QDragEnterEvent>
+#include <QFileInfo>
+#include <QLabel>
+#include <QMimeData>
+#include <QSettings>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QTabWidget>
+#include <QVBoxLayout>
+
+#include "app/gui/file_page.h"
+#include "app/gui/find_anything.h"
+#include "app/gui/recent_files.h"
+#include "app/gui/welcome_page.h"
+#include "views/common/empty_state.h"
+#include "views/common/error_bar.h"
+#include "views/common/icon.h"
+#include "views/common/job_bar.h"
+#include "views/graph/graph_view.h"
+#include "views/inspector/inspector.h"
+#include "views/table/outline_view.h"
+#include "views/table/problem_table_model.h"
+#include "views/table/table_page.h"
+#include "views/tensor/tensor_view.h"
+#include "views/testcase/testcase_panel.h"
+
+namespace megascope {
+
+MainWindow::MainWindow(std::unique_ptr<Runner> runner, QWidget* parent) : QMainWindow(parent) {
+    setObjectName(QStringLiteral("mainWindow"));
+    setWindowTitle(QStringLiteral("Megascope"));
+    setAcceptDrops(true);
+    setDockNestingEnabled(true);
+    setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks);
+    jobs_ = new JobRunner(this);
+    selection_ = new Selection(this);
+    documents_ = new DocumentController(jobs_, this);
+    runs_ = new RunController(jobs_, std::move(runner), this);
+    recent_ = new RecentFiles(this);
+
+    buildCentre();
+    buildDocks();
+    find_ = new FindAnything(this);
+    buildActions();
+    fileStatus_ = new QLabel(this);
+    runStatus_ = new QLabel(this);
+    runStatus_->setForegroundRole(QPalette::PlaceholderText);
+    jobBar_ = new JobBar(jobs_, this);
+    fileStatus_->setContentsMargins(8, 0, 8, 0);
+    statusBar()->addWidget(fileStatus_);
+    statusBar()->addPermanentWidget(runStatus_);
+    statusBar()->addPermanentWidget(jobBar_);
+    statusBar()->setSizeGripEnabled(false);
+    connectViews();
+    restoreSettings();
+    updateActions();
+    updateStatus();
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::buildCentre() {
+    error_ = new ErrorBar(this);
+    error_->setObjectName(QStringLiteral("errorBar"));
+    welcome_ = new WelcomePage(recent_, this);
+    graph_ = new GraphView(jobs_, this);
+    timeline_ = new TimelineView(this);
+    timelineStack_ = new QStackedWidget(this);
+    timelineStack_->addWidget(timeline_);
+    auto* noTimeline = new EmptyState(QStringLiteral("timeline"), tr("When each operator ran appears here: profile the open model, or open a profile or a trace."),
+                                      tr("Profile now (F6)"), this);
+    connect(noTimeline, &EmptyState::requested, this, &MainWindow::profileRun);
+    timelineStack_->addWidget(noTimeline);
+    timelineStack_->setCurrentIndex(1);
+    value_ = new TensorView(jobs_, this);
+    value_->setContentsMargins(12, 8, 12, 0);
+    valueStack_ = new QStackedWidget(this);
+    valueStack_->addWidget(value_);
+    auto* noValue = new EmptyState(QStringLiteral("tensor"), tr("The selected var's numbers, histogram and picture appear here. Select a var, then compute it."), tr("Compute"), this);
+    connect(noValue, &EmptyState::requested, this, [this] {
+        const Pick pick = selection_->current();
+        if (pick.var.valid()) computeValue(pick.var);
+        else if (pick.opr.valid() && documents_->model() && !documents_->model()->facts->graph->opr(pick.opr).outputs.empty())
+            computeValue(documents_->model()->facts->graph->opr(pick.opr).outputs.front());
+    });
+    valueStack_->addWidget(noValue);
+    valueStack_->setCurrentIndex(1);
+    file_ = new FilePage(selection_, this);
+
+    tabs_ = new QTabWidget(this);
+    tabs_->setObjectName(QStringLiteral("views"));
+    tabs_->setDocumentMode(true);
+    tabs_->addTab(graph_, tr("Graph"));
+    tabs_->addTab(timelineStack_, tr("Timeline"));
+    tabs_->addTab(valueStack_, tr("Value"));
+    tabs_->addTab(file_, tr("File"));
+    centre_ = new QStackedWidget(this);
+    centre_->addWidget(welcome_);
+    centre_->addWidget(tabs_);
+    auto* frame = new QWidget(this);
+    auto* layout = new QVBoxLayout(frame);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(error_);
+    layout->addWidget(centre_, 1);
+    setCentralWidget(frame);
+}
+
+void MainWindow::connectViews() {
+    connect(welcome_, &WelcomePage::openRequested, this, &MainWindow::openDialog);
+    connect(welcome_, &WelcomePage::sampleRequested, this, &MainWindow::openSample);
+    connect(welcome_, &WelcomePage::fileRequested, this, &MainWindow::open);
+    connect(documents_, &DocumentController::modelOpened, this, &MainWindow::showModel);
+    connect(documents_, &DocumentController::modelClosed, this, &MainWindow::showClosed);
+    connect(documents_, &DocumentController::profileOpened, this, &MainWindow::showProfile);
+    connect(documents_, &DocumentController::profileJoined, this, &MainWindow::showJoined);
+    connect(documents_, &DocumentController::failed, this, &MainWindow::openFailed);
+    connect(file_, &FilePage::graphRequested, documents_, &DocumentController::showGraph);
+    connect(find_, &FindAnything::picked, selection_, &Selection::select);
+    connect(find_, &FindAnything::fileRequested, this, &MainWindow::open);
+
+    // One selection and one hover for every view.
+    connect(selection_, &Selection::changed, this, [this](Pick pick) {
+        if (pick.opr.valid()) graph_->setSelectedOpr(pick.opr);
+        else if (pick.var.valid()) graph_->setSelectedVar(pick.var);
+        else graph_->clearSelection();
+        updateActions();
+    });
+    connect(selection_, &Selection::historyChanged, this, &MainWindow::updateActions);
+    connect(graph_, &GraphView::oprSelected, selection_, [this](OprId opr) { selection_->select(Pick::of(opr)); });
+    connect(graph_, &GraphView::varSelected, selection_, [this](VarId var) { selection_->select(Pick::of(var)); });
+    connect(graph_, &GraphView::selectionCleared, selection_, &Selection::clear);
+    connect(graph_, &GraphView::hovered, selection_, [this](OprId opr) { selection_->hover(opr.valid() ? Pick::of(opr) : Pick()); });
+    connect(graph_, &GraphView::failed, this, [this](const Error& error) { error_->showError(error); });
+    for (TablePage* page : tables_) connect(page, &TablePage::activated, this, [this](Pick) { showView(View::graph); });
+    connect(outline_, &OutlineView::activated, this, [this](Pick) { showView(View::graph); });
+
+    connect(inspector_, &Inspector::valueWanted, this, &MainWindow::lookUpValue);
+    connect(inspector_, &Inspector::computeRequested, this, &MainWindow::computeValue);
+    connect(testcases_, &TestcasePanel::runRequested, this, &MainWindow::runSelected);
+    connect(testcases_, &TestcasePanel::runAllRequested, this, &MainWindow::runAll);
+    connect(testcases_, &TestcasePanel::stopRequested, runs_, &RunController::stop);
+    connect(testcases_, &TestcasePanel::currentChanged, inspector_, &Inspector::clearValue);
+    connect(runs_, &RunController::started, this, [this] {
+        error_->dismiss();
+        testcases_->setRunning(true);
+        updateActions();
+    });
+    connect(runs_, &RunController::finished, this, &MainWindow::runFinished);
+    connect(runs_, &RunController::failed, this, &MainWindow::runFailed);
+    connect(error_, &ErrorBar::actionRequested, this, [this] {
+        error_->dismiss();
+        launch(runs_->lastRequest());
+    });
+}
+
+void MainWindow::restoreSettings() {
+    const QSettings settings;
+    const QString theme = settings.value(QStringLiteral("theme"), QStringLiteral("system")).toString();
+    setTheme(theme == QLatin1String("dark") ? ThemeMode::dark : theme == QLatin1String("light") ? ThemeMode::light : ThemeMode::system);
+    if (!restoreGeometry(settings.value(QStringLiteral("geometry")).toByteArray())) resize(1280, 800);
+    const int perspective = settings.value(QStringLiteral("perspective"), 0).toInt();
+    setPerspective(perspective == 1 ? Perspective::run : perspective == 2 ? Perspective::profile : Perspective::inspect);
+    for (TablePage* page : tables_) page->restoreState();
+}
+
+void MainWindow::open(const QString& path) {
+    error_->dismiss();
+    documents_->open(path);
+}
+
+QString MainWindow::samplePath() {
+    // Installed: beside bin/ in share/; built: the source tree's folder is linked beside the program by the build.
+    const QDir program(QCoreApplication::applicationDirPath());
+    for (const QString& candidate : {QStringLiteral("../share/megascope/samples"), QStringLiteral("samples")}) {
+        const QDir dir(program.filePath(candidate));
+        if (dir.exists(QStringLiteral("resnet18_w4.test.mge"))) return dir.absolutePath();
+    }
+    return {};
+}
+
+void MainWindow::openSample() {
+    const QString dir = samplePath();
+    if (dir.isEmpty()) {
+        error_->showMessage(ErrorBar::Severity::warning, tr("The sample models are not installed beside this program."));
+        return;
+    }
+    open(QDir(dir).filePath(QStringLiteral("resnet18_w4.test.mge")));
+}
+
+void MainWindow::showView(View view) {
+    tabs_->setCurrentIndex(static_cast<int>(view));
+    if (centre_->currentWidget() != tabs_) centre_->setCurrentWidget(tabs_);
+}
+
+bool MainWindow::selectByName(const QString& name) {
+    if (!documents_->model()) return false;
+    const Graph& graph = *documents_->model()->facts->graph;
+    const std::string wanted = name.toStdString();
+    for (const Opr& opr : graph.oprs()) {
+        if (graph.display_name(opr.id) != wanted) continue;
+        selection_->select(Pick::of(opr.id));
+        return true;
+    }
+    for (const Var& var : graph.vars()) {
+        if (graph.display_name(var.id) != wanted) continue;
+        selection_->select(Pick::of(var.id));
+        return true;
+    }
+    return false;
+}
+
+bool MainWindow::settled() const { return jobs_->idle() && !graph_->busy(); }
+
+void MainWindow::setTheme(ThemeMode mode) {
+    applyTheme(*qApp, mode);
+    for (qsizetype i = 0; i < themeActions_.size(); ++i) themeActions_[i]->setChecked(i == static_cast<int>(mode));
+    static constexpr std::array names = {"system", "light", "dark"};
+    QSettings().setValue(QStringLiteral("theme"), QLatin1String(names[static_cast<std::size_t>(mode)]));
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+    QSettings settings;
+    settings.setValue(QStringLiteral("geometry"), saveGeometry());
+    settings.setValue(QStringLiteral("perspective"), static_cast<int>(perspective_));
+    settings.setValue(QStringLiteral("arrangement/%1").arg(static_cast<int>(perspective_)), saveState());
+    for (TablePage* page : tables_) page->saveState();
+    QMainWindow::closeEvent(event);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+    if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+    for (const QUrl& url : event->mimeData()->urls())
+        if (url.isLocalFile()) open(url.toLocalFile());
+    event->acceptProposedAction();
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+    QMainWindow::resizeEvent(event);
+    if (find_) find_->hide();
+}
+
+} // namespace megascope

@@ -1,0 +1,209 @@
+#pragma once
+
+#include <QMainWindow>
+
+#include <memory>
+#include <optional>
+
+#include "app/gui/document_controller.h"
+#include "app/gui/value_store.h"
+#include "views/common/job_runner.h"
+#include "views/common/selection.h"
+#include "views/common/theme.h"
+#include "views/testcase/run_controller.h"
+
+class QComboBox;
+class QLabel;
+class QStackedWidget;
+class QTabBar;
+class QTabWidget;
+
+namespace megascope {
+
+class ErrorBar;
+class FilePage;
+class FindAnything;
+class GraphView;
+class Inspector;
+class JobBar;
+class LogTableModel;
+class OprTableModel;
+class OutlineView;
+class ProblemTableModel;
+class RecentFiles;
+class ResultTableModel;
+class TablePage;
+class TensorView;
+class TestcasePanel;
+class TimelineView;
+class VarTableModel;
+class WeightTableModel;
+class WelcomePage;
+
+/// An arrangement of the docks for one kind of work.
+enum class Perspective { inspect, run, profile };
+
+/// The window: wires views, jobs and what is open. Split over main_window*.cpp by concern.
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    /// Names of central tabs and tables, for scripts and settings.
+    enum class View { graph, timeline, value, file };
+
+    explicit MainWindow(std::unique_ptr<Runner> runner, QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    void open(const QString& path);
+    void openSample();
+    void showView(View view);
+    /// "operators", "vars", "weights", "results", "problems", "log".
+    void showTable(const QString& name);
+    void setTableFilter(const QString& text);
+    /// Selects the operator or var of that name; false when there is none.
+    bool selectByName(const QString& name);
+    /// Runs the selected testcases, or the own inputs.
+    void runSelected();
+    void runAll();
+    void setPerspective(Perspective perspective);
+    void setTheme(ThemeMode mode);
+
+    [[nodiscard]] JobRunner* jobs() const { return jobs_; }
+    [[nodiscard]] Selection* selection() const { return selection_; }
+    [[nodiscard]] DocumentController* documents() const { return documents_; }
+    [[nodiscard]] RunController* runs() const { return runs_; }
+    [[nodiscard]] GraphView* graphView() const { return graph_; }
+    [[nodiscard]] TablePage* tablePage(const QString& name) const;
+    [[nodiscard]] ErrorBar* errorBar() const { return error_; }
+    /// Nothing is being computed or drawn anew.
+    [[nodiscard]] bool settled() const;
+    /// Where the sample dumps are; empty when they are not installed.
+    [[nodiscard]] static QString samplePath();
+
+protected:
+    void closeEvent(QCloseEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    // main_window.cpp
+    void buildCentre();
+    void connectViews();
+    void restoreSettings();
+
+    // main_window_docks.cpp
+    void buildDocks();
+    QWidget* buildTables();
+    void arrange(Perspective perspective);
+    void resetPerspective();
+
+    // main_window_actions.cpp
+    void buildActions();
+    void buildFileMenu();
+    void buildEditMenu();
+    void buildViewMenu();
+    void buildGraphMenu();
+    void buildRunMenu();
+    void buildHelpMenu();
+    void buildToolBar();
+    void fillRecentMenu();
+    void updateActions();
+    void openDialog();
+    void findAnything();
+    void findInView();
+    void showHelp();
+    void about();
+
+    // main_window_document.cpp
+    void showModel(const std::shared_ptr<const OpenedModel>& opened);
+    void showClosed();
+    void showProfile(const std::shared_ptr<const OpenedProfile>& opened);
+    void showJoined(const std::shared_ptr<const JoinedProfile>& joined);
+    void openFailed(const QString& path, const Error& error);
+    void setTimes(std::shared_ptr<const OprTimes> times);
+    void colourGraph();
+    void updateStatus();
+    void fileProblems(const OpenedModel& opened);
+    void showTimeline(std::shared_ptr<const TimelineScene> scene);
+
+    // main_window_run.cpp
+    RunRequest baseRequest() const;
+    void startRun(RunRequest request, std::vector<std::uint32_t> testcases, bool ownInputs);
+    void launch(const RunRequest& request);
+    void profileRun();
+    void computeValue(VarId var);
+    void runFinished(const std::shared_ptr<const RunReport>& report);
+    void runFailed(const Error& error);
+    void lookUpValue(VarId var);
+    void showRunTimeline(const std::shared_ptr<const RunReport>& report);
+
+    // What runs and is open.
+    JobRunner* jobs_;
+    Selection* selection_;
+    DocumentController* documents_;
+    RunController* runs_;
+    RecentFiles* recent_;
+    ValueStore values_;
+    std::shared_ptr<const OprTimes> times_;
+    std::shared_ptr<const TimelineScene> timelineScene_;
+    bool timelineOfRun_ = false; ///< the timeline shows the last profiled run, not a file
+    enum class RunPurpose { testcases, profile, value } purpose_ = RunPurpose::testcases;
+    VarId wantedValue_;
+
+    // The centre.
+    QStackedWidget* centre_ = nullptr;
+    WelcomePage* welcome_ = nullptr;
+    QTabWidget* tabs_ = nullptr;
+    ErrorBar* error_ = nullptr;
+    GraphView* graph_ = nullptr;
+    QStackedWidget* timelineStack_ = nullptr;
+    TimelineView* timeline_ = nullptr;
+    QStackedWidget* valueStack_ = nullptr;
+    TensorView* value_ = nullptr;
+    FilePage* file_ = nullptr;
+
+    // Docks.
+    QDockWidget* outlineDock_ = nullptr;
+    QDockWidget* testcaseDock_ = nullptr;
+    QDockWidget* inspectorDock_ = nullptr;
+    QDockWidget* tableDock_ = nullptr;
+    OutlineView* outline_ = nullptr;
+    TestcasePanel* testcases_ = nullptr;
+    Inspector* inspector_ = nullptr;
+    QTabBar* tableTabs_ = nullptr;
+    QStackedWidget* tableStack_ = nullptr;
+    QList<TablePage*> tables_;
+    OprTableModel* oprs_ = nullptr;
+    VarTableModel* vars_ = nullptr;
+    WeightTableModel* weights_ = nullptr;
+    ResultTableModel* results_ = nullptr;
+    ProblemTableModel* problems_ = nullptr;
+    LogTableModel* log_ = nullptr;
+    Perspective perspective_ = Perspective::inspect;
+    bool arranged_ = false;
+
+    // Actions that change with the state.
+    QMenu* recentMenu_ = nullptr;
+    QMenu* graphMenu_ = nullptr;
+    QAction* closeAction_ = nullptr;
+    QAction* runAction_ = nullptr;
+    QAction* runAllAction_ = nullptr;
+    QAction* stopAction_ = nullptr;
+    QAction* profileAction_ = nullptr;
+    QAction* backAction_ = nullptr;
+    QAction* forwardAction_ = nullptr;
+    QAction* colourByTime_ = nullptr;
+    QList<QAction*> modelActions_; ///< enabled while a model is open
+    QList<QAction*> perspectiveActions_;
+    QList<QAction*> themeActions_;
+    QComboBox* backend_ = nullptr;
+    QComboBox* threads_ = nullptr;
+    FindAnything* find_ = nullptr;
+
+    // Status bar.
+    QLabel* fileStatus_ = nullptr;
+    QLabel* runStatus_ = nullptr;
+    JobBar* jobBar_ = nullptr;
+};
+
+} // namespace megascope

@@ -1,0 +1,285 @@
+#include <QAction>
+#include <QActionGroup>
+#include <QApplication>
+#include <QComboBox>
+#include <QDesktopServices>
+#include <QDockWidget>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QPushButton>
+#include <QSettings>
+#include <QTabWidget>
+#include <QToolBar>
+#include <QToolButton>
+
+#include "app/gui/find_anything.h"
+#include "app/gui/help_dialog.h"
+#include "app/gui/main_window.h"
+#include "app/gui/recent_files.h"
+#include "base/thread_pool.h"
+#include "exec/backend.h"
+#include "views/common/icon.h"
+#include "views/common/number_text.h"
+#include "views/graph/graph_view.h"
+#include "views/table/table_page.h"
+
+namespace megascope {
+
+void MainWindow::buildActions() {
+    buildFileMenu();
+    buildEditMenu();
+    buildViewMenu();
+    buildGraphMenu();
+    buildRunMenu();
+    buildHelpMenu();
+    buildToolBar();
+}
+
+void MainWindow::buildFileMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&File"));
+    QAction* open = menu->addAction(themedIcon(QStringLiteral("open")), tr("&Open…"), this, &MainWindow::openDialog);
+    open->setShortcut(QKeySequence::Open);
+    open->setObjectName(QStringLiteral("openAction"));
+    recentMenu_ = menu->addMenu(tr("Open &Recent"));
+    connect(recentMenu_, &QMenu::aboutToShow, this, &MainWindow::fillRecentMenu);
+    connect(recent_, &RecentFiles::changed, this, [this] { recentMenu_->setEnabled(!recent_->paths().isEmpty()); });
+    recentMenu_->setEnabled(!recent_->paths().isEmpty());
+    menu->addAction(themedIcon(QStringLiteral("sample")), tr("Open a &Sample"), this, &MainWindow::openSample);
+    menu->addSeparator();
+    closeAction_ = menu->addAction(tr("&Close"), documents_, &DocumentController::close);
+    closeAction_->setShortcut(QKeySequence::Close);
+    menu->addSeparator();
+    QAction* quit = menu->addAction(tr("&Quit"), this, &QWidget::close);
+    quit->setShortcut(QKeySequence::Quit);
+    quit->setMenuRole(QAction::QuitRole);
+}
+
+void MainWindow::buildEditMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&Edit"));
+    menu->addAction(themedIcon(QStringLiteral("copy")), tr("&Copy table rows as text"), this, [this] { tables_[tableTabs_->currentIndex()]->copy(false); });
+    menu->addAction(tr("Copy table rows as CS&V"), this, [this] { tables_[tableTabs_->currentIndex()]->copy(true); });
+    menu->addSeparator();
+    QAction* anything = menu->addAction(themedIcon(QStringLiteral("search")), tr("Find &anything…"), this, &MainWindow::findAnything);
+    anything->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_K));
+    QAction* find = menu->addAction(themedIcon(QStringLiteral("filter")), tr("&Filter the table"), this, &MainWindow::findInView);
+    find->setShortcut(QKeySequence::Find);
+    menu->addSeparator();
+    backAction_ = menu->addAction(themedIcon(QStringLiteral("back")), tr("Selection &back"), selection_, &Selection::back);
+    backAction_->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Left));
+    forwardAction_ = menu->addAction(themedIcon(QStringLiteral("forward")), tr("Selection f&orward"), selection_, &Selection::forward);
+    forwardAction_->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Right));
+    QAction* clear = menu->addAction(tr("C&lear selection"), selection_, &Selection::clear);
+    modelActions_ << clear;
+}
+
+void MainWindow::buildViewMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&View"));
+    static constexpr std::array keys = {Qt::Key_1, Qt::Key_2, Qt::Key_3};
+    auto* perspectives = new QActionGroup(this);
+    const QStringList titles = {tr("Perspective: &Inspect"), tr("Perspective: &Run"), tr("Perspective: &Profile")};
+    for (int i = 0; i < titles.size(); ++i) {
+        QAction* action = menu->addAction(titles[i], this, [this, i] { setPerspective(static_cast<Perspective>(i)); });
+        action->setCheckable(true);
+        action->setShortcut(QKeySequence(Qt::CTRL | keys[static_cast<std::size_t>(i)]));
+        perspectives->addAction(action);
+        perspectiveActions_ << action;
+    }
+    menu->addAction(tr("Reset this perspective"), this, &MainWindow::resetPerspective);
+    menu->addSeparator();
+    const QList<std::pair<QString, View>> views = {{tr("Graph view"), View::graph}, {tr("Timeline view"), View::timeline}, {tr("Value view"), View::value}, {tr("File view"), View::file}};
+    for (const auto& [title, view] : views) menu->addAction(title, this, [this, v = view] { showView(v); });
+    menu->addSeparator();
+    for (QDockWidget* dock : {outlineDock_, testcaseDock_, inspectorDock_, tableDock_}) menu->addAction(dock->toggleViewAction());
+    menu->addSeparator();
+    QMenu* themes = menu->addMenu(tr("&Theme"));
+    auto* group = new QActionGroup(this);
+    const QStringList themeTitles = {tr("As the system"), tr("Light"), tr("Dark")};
+    for (int i = 0; i < themeTitles.size(); ++i) {
+        QAction* action = themes->addAction(themeTitles[i], this, [this, i] { setTheme(static_cast<ThemeMode>(i)); });
+        action->setCheckable(true);
+        group->addAction(action);
+        themeActions_ << action;
+    }
+}
+
+void MainWindow::buildGraphMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&Graph"));
+    graphMenu_ = menu;
+    const auto add = [&](const QString& title, auto slot) {
+        QAction* action = menu->addAction(title, graph_, slot);
+        modelActions_ << action;
+        return action;
+    };
+    // F and 1 belong to the graph view itself while it has the focus; the menu names them.
+    add(tr("&Fit in view\tF"), &GraphView::fit)->setIcon(themedIcon(QStringLiteral("fit")));
+    add(tr("&Actual size\t1"), &GraphView::zoomToActualSize);
+    add(tr("Zoom &in\t+"), &GraphView::zoomIn);
+    add(tr("Zoom &out\t−"), &GraphView::zoomOut);
+    menu->addSeparator();
+    add(tr("&Expand all groups"), &GraphView::expandAll);
+    add(tr("&Collapse all groups"), &GraphView::collapseAll);
+    QAction* first = menu->addAction(tr("Expand the first &level"), graph_, [this] { graph_->expandToDepth(1); });
+    modelActions_ << first;
+    menu->addSeparator();
+    const auto toggle = [&](const QString& title, bool on, auto apply) {
+        QAction* action = menu->addAction(title);
+        action->setCheckable(true);
+        action->setChecked(on);
+        connect(action, &QAction::toggled, graph_, apply);
+        return action;
+    };
+    toggle(tr("Fold &constants"), graph_->sceneOptions().fold_constants, &GraphView::setFoldConstants);
+    toggle(tr("Fold &shape computations"), graph_->sceneOptions().fold_shapes, &GraphView::setFoldShapes);
+    toggle(tr("Show &groups"), graph_->sceneOptions().groups, &GraphView::setGroupsShown);
+    toggle(tr("Edge &width by bytes"), false, &GraphView::setEdgeWidthByBytes);
+    QAction* sideways = toggle(tr("Left to &right"), graph_->layoutOptions().direction == LayoutDirection::left_right,
+                               [this](bool on) { graph_->setDirection(on ? LayoutDirection::left_right : LayoutDirection::top_down); });
+    Q_UNUSED(sideways);
+    colourByTime_ = menu->addAction(tr("Colour by &time"));
+    colourByTime_->setCheckable(true);
+    colourByTime_->setChecked(true);
+    connect(colourByTime_, &QAction::toggled, this, &MainWindow::colourGraph);
+}
+
+void MainWindow::buildRunMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&Run"));
+    runAction_ = menu->addAction(themedIcon(QStringLiteral("run")), tr("&Run"), this, &MainWindow::runSelected);
+    runAction_->setShortcut(QKeySequence(Qt::Key_F5));
+    runAction_->setToolTip(tr("Run the selected testcases, or your own inputs (F5)"));
+    runAllAction_ = menu->addAction(tr("Run &all testcases"), this, &MainWindow::runAll);
+    runAllAction_->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_F5));
+    stopAction_ = menu->addAction(themedIcon(QStringLiteral("stop")), tr("&Stop"), runs_, &RunController::stop);
+    stopAction_->setShortcut(QKeySequence(Qt::SHIFT | Qt::Key_F5));
+    menu->addSeparator();
+    profileAction_ = menu->addAction(themedIcon(QStringLiteral("profile")), tr("&Profile"), this, &MainWindow::profileRun);
+    profileAction_->setShortcut(QKeySequence(Qt::Key_F6));
+    profileAction_->setToolTip(tr("Run the current testcase several times and show when each operator ran (F6)"));
+}
+
+void MainWindow::buildHelpMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&Help"));
+    QAction* help = menu->addAction(themedIcon(QStringLiteral("help")), tr("&Help on what has focus"), this, &MainWindow::showHelp);
+    help->setShortcut(QKeySequence(Qt::Key_F1));
+    menu->addAction(tr("&About Megascope"), this, &MainWindow::about);
+}
+
+void MainWindow::buildToolBar() {
+    QToolBar* bar = addToolBar(tr("Main toolbar"));
+    bar->setObjectName(QStringLiteral("mainToolBar"));
+    bar->setMovable(false);
+    bar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    bar->setIconSize(QSize(16, 16));
+    {
+        auto* open = new QToolButton(bar);
+        open->setDefaultAction(findChild<QAction*>(QStringLiteral("openAction")));
+        open->setText(tr("Open"));
+        open->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+        open->setMenu(recentMenu_);
+        open->setPopupMode(QToolButton::MenuButtonPopup);
+        open->setAutoRaise(true);
+        bar->addWidget(open);
+    }
+    bar->addSeparator();
+    bar->addAction(runAction_);
+    bar->addAction(stopAction_);
+    backend_ = new QComboBox(bar);
+    backend_->setObjectName(QStringLiteral("backend"));
+    backend_->setToolTip(tr("Backend: where operators run"));
+    backend_->setAccessibleName(tr("Backend"));
+    for (const auto& backend : all_backends()) {
+        const QString name = text(backend->name());
+        backend_->addItem(name, name);
+        const auto devices = backend->devices();
+        if (!devices.empty()) backend_->setItemData(backend_->count() - 1, text(devices.front().description), Qt::ToolTipRole);
+    }
+    threads_ = new QComboBox(bar);
+    threads_->setObjectName(QStringLiteral("threads"));
+    threads_->setToolTip(tr("Threads"));
+    threads_->setAccessibleName(tr("Threads"));
+    for (int n = 1; n <= ThreadPool::available_cores(); n = n < 4 ? n + 1 : n * 2) threads_->addItem(tr("%n threads", nullptr, n), n);
+    threads_->addItem(tr("all cores"), 0);
+    for (QComboBox* box : {backend_, threads_}) {
+        box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+        box->setFocusPolicy(Qt::TabFocus);
+        bar->addWidget(box);
+    }
+    bar->addSeparator();
+    bar->addAction(profileAction_);
+    auto* spacer = new QWidget(bar);
+    spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    bar->addWidget(spacer);
+    bar->addAction(backAction_);
+    bar->addAction(forwardAction_);
+    for (QAction* action : {backAction_, forwardAction_, stopAction_})
+        if (auto* button = qobject_cast<QToolButton*>(bar->widgetForAction(action))) button->setToolButtonStyle(Qt::ToolButtonIconOnly);
+    auto* find = new QPushButton(themedIcon(QStringLiteral("search")), tr("Find anything (Ctrl+K)"), bar);
+    find->setFlat(false);
+    find->setFocusPolicy(Qt::TabFocus);
+    connect(find, &QPushButton::clicked, this, &MainWindow::findAnything);
+    bar->addWidget(find);
+    QSettings settings;
+    if (const int at = backend_->findData(settings.value(QStringLiteral("backend"))); at >= 0) backend_->setCurrentIndex(at);
+    if (const int at = threads_->findData(settings.value(QStringLiteral("threads"))); at >= 0) threads_->setCurrentIndex(at);
+    connect(backend_, &QComboBox::activated, this, [this] { QSettings().setValue(QStringLiteral("backend"), backend_->currentData()); });
+    connect(threads_, &QComboBox::activated, this, [this] { QSettings().setValue(QStringLiteral("threads"), threads_->currentData()); });
+}
+
+void MainWindow::fillRecentMenu() {
+    recentMenu_->clear();
+    for (const QString& path : recent_->paths()) {
+        QAction* action = recentMenu_->addAction(QFileInfo(path).fileName() + QStringLiteral("   —   ") + QFileInfo(path).absolutePath());
+        connect(action, &QAction::triggered, this, [this, path] { open(path); });
+    }
+    recentMenu_->addSeparator();
+    recentMenu_->addAction(tr("Clear this list"), recent_, &RecentFiles::clear);
+}
+
+void MainWindow::updateActions() {
+    const bool model = documents_->model() != nullptr;
+    const bool running = runs_->running();
+    closeAction_->setEnabled(model || documents_->profile());
+    runAction_->setEnabled(model && !running);
+    runAllAction_->setEnabled(model && !running && !documents_->model()->model->testcases.empty());
+    stopAction_->setEnabled(running);
+    profileAction_->setEnabled(model && !running);
+    for (QAction* action : modelActions_) action->setEnabled(model);
+    backAction_->setEnabled(selection_->canGoBack() || (selection_->current().empty() && selection_->canGoForward()));
+    forwardAction_->setEnabled(selection_->canGoForward());
+    colourByTime_->setEnabled(times_ != nullptr);
+}
+
+void MainWindow::openDialog() {
+    QSettings settings;
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open a model or profile"), settings.value(QStringLiteral("lastFolder")).toString(),
+                                                      tr("Models and profiles (*.mge *.mdl *.lite *.json *.gz);;All files (*)"));
+    if (path.isEmpty()) return;
+    settings.setValue(QStringLiteral("lastFolder"), QFileInfo(path).absolutePath());
+    open(path);
+}
+
+void MainWindow::findAnything() {
+    QList<QAction*> commands;
+    for (QAction* top : menuBar()->actions())
+        if (top->menu())
+            for (QAction* action : top->menu()->actions())
+                if (!action->isSeparator() && !action->menu()) commands << action;
+    find_->setCommands(commands);
+    find_->setFiles(recent_->paths());
+    find_->popUp();
+}
+
+void MainWindow::findInView() {
+    tableDock_->show();
+    tables_[tableTabs_->currentIndex()]->focusFilter();
+}
+
+void MainWindow::showHelp() { showHelpFor(this, QApplication::focusWidget()); }
+
+void MainWindow::about() {
+    QMessageBox::about(this, tr("About Megascope"),
+                       tr("<b>Megascope %1</b><p>Trace inspector and profiler for MegEngine.</p><p>Built with Qt %2.</p>").arg(QStringLiteral(MEGASCOPE_VERSION), QLatin1String(qVersion())));
+}
+
+} // namespace megascope

@@ -1,0 +1,176 @@
+#include <QDockWidget>
+#include <QFileInfo>
+#include <QLabel>
+#include <QStackedWidget>
+#include <QTabWidget>
+
+#include <cmath>
+
+#include "app/gui/file_page.h"
+#include "app/gui/find_anything.h"
+#include "app/gui/main_window.h"
+#include "app/gui/recent_files.h"
+#include "views/common/error_bar.h"
+#include "views/common/number_text.h"
+#include "views/graph/graph_view.h"
+#include "views/inspector/inspector.h"
+#include "views/table/opr_table_model.h"
+#include "views/table/outline_view.h"
+#include "views/table/problem_table_model.h"
+#include "views/table/result_table_model.h"
+#include "views/table/var_table_model.h"
+#include "views/tensor/tensor_view.h"
+#include "views/testcase/testcase_panel.h"
+
+namespace megascope {
+
+void MainWindow::showModel(const std::shared_ptr<const OpenedModel>& opened) {
+    runs_->stop();
+    const auto& facts = opened->facts;
+    selection_->reset();
+    values_.setModel(opened);
+    times_.reset();
+    results_->setReport(nullptr, nullptr);
+    oprs_->setFacts(facts);
+    vars_->setFacts(facts);
+    weights_->setFacts(facts);
+    outline_->setFacts(facts);
+    inspector_->setFacts(facts);
+    testcases_->setModel(opened->model, facts->graph);
+    file_->setModel(opened);
+    find_->setFacts(facts);
+    value_->clear();
+    valueStack_->setCurrentIndex(1);
+    if (timelineOfRun_) showTimeline(nullptr);
+    graph_->clearColumnColors();
+    graph_->setGraph(facts->graph, std::shared_ptr<const GraphInfo>(facts, &facts->info));
+    problems_->clear();
+    fileProblems(*opened);
+    centre_->setCurrentWidget(tabs_);
+    if (perspective_ != Perspective::profile) tabs_->setCurrentWidget(graph_);
+    recent_->add(opened->path);
+    setWindowTitle(QStringLiteral("%1 — Megascope").arg(QFileInfo(opened->path).fileName()));
+    setWindowFilePath(opened->path);
+    log_->append(tr("Opened %1: %2").arg(opened->path, text(opened->model->description)));
+    updateActions();
+    updateStatus();
+}
+
+void MainWindow::fileProblems(const OpenedModel& opened) {
+    std::vector<ProblemRow> file;
+    for (const std::string& warning : opened.model->warnings) file.push_back({ProblemRow::Severity::warning, {}, text(warning), {}});
+    problems_->setProblems(tr("file"), std::move(file));
+    std::vector<ProblemRow> shapes;
+    for (const InferProblem& problem : opened.facts->info.problems)
+        shapes.push_back({ProblemRow::Severity::warning, {}, QStringLiteral("%1: %2").arg(text(opened.facts->graph->display_name(problem.opr)), text(problem.error.message)), Pick::of(problem.opr)});
+    problems_->setProblems(tr("shapes"), std::move(shapes));
+}
+
+void MainWindow::showClosed() {
+    runs_->stop();
+    selection_->reset();
+    values_.setModel(nullptr);
+    times_.reset();
+    results_->setReport(nullptr, nullptr);
+    oprs_->setFacts(nullptr);
+    vars_->setFacts(nullptr);
+    weights_->setFacts(nullptr);
+    outline_->setFacts(nullptr);
+    inspector_->setFacts(nullptr);
+    testcases_->setModel(nullptr, nullptr);
+    file_->setModel(nullptr);
+    find_->setFacts(nullptr);
+    problems_->clear();
+    value_->clear();
+    valueStack_->setCurrentIndex(1);
+    showTimeline(nullptr);
+    error_->dismiss();
+    graph_->clearColumnColors();
+    graph_->setGraph(nullptr, nullptr);
+    centre_->setCurrentIndex(0);
+    setWindowTitle(QStringLiteral("Megascope"));
+    setWindowFilePath({});
+    updateActions();
+    updateStatus();
+}
+
+void MainWindow::openFailed(const QString& path, const Error& error) {
+    const QString name = QFileInfo(path).fileName();
+    // The message names what the bytes are; the bar says which file it is about.
+    QString sentence = text(error.message);
+    if (!sentence.contains(name)) sentence = QStringLiteral("%1: %2").arg(name, sentence);
+    QString details = path;
+    if (error.offset) details += QLatin1Char('\n') + tr("At byte %1.").arg(*error.offset);
+    if (!error.where.empty()) details += QLatin1Char('\n') + text(error.where);
+    error_->showMessage(ErrorBar::Severity::error, sentence, details);
+    log_->append(tr("Could not open %1: %2").arg(path, text(error.text())));
+}
+
+void MainWindow::showTimeline(std::shared_ptr<const TimelineScene> scene) {
+    timelineScene_ = std::move(scene);
+    timeline_->setScene(timelineScene_);
+    timelineStack_->setCurrentIndex(timelineScene_ ? 0 : 1);
+    if (!timelineScene_) timelineOfRun_ = false;
+}
+
+void MainWindow::showProfile(const std::shared_ptr<const OpenedProfile>& opened) {
+    timelineOfRun_ = false;
+    showTimeline(opened->scene);
+    std::vector<ProblemRow> rows;
+    const auto& warnings = opened->profile ? opened->profile->warnings : opened->scene->timeline->warnings;
+    for (const std::string& warning : warnings) rows.push_back({ProblemRow::Severity::warning, {}, text(warning), {}});
+    problems_->setProblems(tr("profile"), std::move(rows));
+    recent_->add(opened->path);
+    log_->append(tr("Opened %1: %n slices", nullptr, static_cast<int>(opened->scene->timeline->slices())).arg(opened->path));
+    if (!documents_->model()) setWindowTitle(QStringLiteral("%1 — Megascope").arg(QFileInfo(opened->path).fileName()));
+    showView(View::timeline);
+    updateActions();
+}
+
+void MainWindow::showJoined(const std::shared_ptr<const JoinedProfile>& joined) {
+    std::vector<ProblemRow> rows;
+    const bool all = joined->join.timed_matched == joined->join.timed;
+    rows.push_back({all ? ProblemRow::Severity::note : ProblemRow::Severity::warning, {}, text(joined->join.sentence()), {}});
+    problems_->setProblems(tr("profile and graph"), std::move(rows));
+    log_->append(text(joined->join.sentence()));
+    if (joined->times) {
+        setTimes(joined->times);
+    } else {
+        error_->showMessage(ErrorBar::Severity::warning, tr("No operator of this profile is in the open model; its times are shown in the timeline only."));
+    }
+}
+
+void MainWindow::setTimes(std::shared_ptr<const OprTimes> times) {
+    times_ = std::move(times);
+    oprs_->setTimes(times_);
+    outline_->setTimes(times_);
+    inspector_->setTimes(times_);
+    colourGraph();
+    updateStatus();
+    updateActions();
+}
+
+void MainWindow::colourGraph() {
+    if (!times_ || !colourByTime_->isChecked()) {
+        graph_->clearColumnColors();
+        return;
+    }
+    std::vector<std::optional<double>> seconds;
+    seconds.reserve(times_->seconds.size());
+    for (const double s : times_->seconds) seconds.push_back(std::isnan(s) ? std::nullopt : std::optional(s));
+    graph_->setColumnColors(std::move(seconds), tr("time (%1)").arg(text(times_->source)), false, QStringLiteral("s"));
+}
+
+void MainWindow::updateStatus() {
+    QStringList parts;
+    if (const auto& opened = documents_->model()) {
+        const StoredGraph& stored = opened->model->graphs[opened->graph];
+        parts << QFileInfo(opened->path).fileName() << text(container_name(stored.container))
+              << tr("%n operators", nullptr, static_cast<int>(opened->facts->graph->oprs().size())) << bytesText(static_cast<double>(opened->model->file->bytes().size()));
+        if (const auto count = opened->model->testcases.size()) parts << tr("%n testcases", nullptr, static_cast<int>(count));
+    }
+    fileStatus_->setText(parts.join(QStringLiteral(" · ")));
+    runStatus_->setText(times_ ? tr("%1: %2").arg(text(times_->source), secondsText(times_->total)) : QString());
+}
+
+} // namespace megascope

@@ -1,0 +1,186 @@
+#include <QComboBox>
+#include <QStackedWidget>
+#include <QTabWidget>
+
+#include <algorithm>
+
+#include "app/gui/main_window.h"
+#include "session/profile_export.h"
+#include "views/common/error_bar.h"
+#include "views/common/number_text.h"
+#include "views/inspector/inspector.h"
+#include "views/table/problem_table_model.h"
+#include "views/table/result_table_model.h"
+#include "views/tensor/tensor_view.h"
+#include "views/testcase/testcase_panel.h"
+
+namespace megascope {
+
+namespace {
+
+constexpr std::uint32_t profileWarmup = 3;
+constexpr std::uint32_t profileIterations = 10;
+
+} // namespace
+
+RunRequest MainWindow::baseRequest() const {
+    RunRequest request;
+    const OpenedModel& opened = *documents_->model();
+    request.model = std::filesystem::path(opened.path.toStdU16String());
+    request.graph = opened.graph;
+    request.backend = backend_->currentData().toString().toStdString();
+    request.threads = threads_->currentData().toInt();
+    return request;
+}
+
+void MainWindow::runSelected() {
+    if (!documents_->model()) return;
+    purpose_ = RunPurpose::testcases;
+    startRun(baseRequest(), testcases_->selectedTestcases(), testcases_->ownInputs());
+}
+
+void MainWindow::runAll() {
+    if (!documents_->model()) return;
+    purpose_ = RunPurpose::testcases;
+    std::vector<std::uint32_t> all(documents_->model()->model->testcases.size());
+    for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
+    startRun(baseRequest(), all, all.empty());
+}
+
+void MainWindow::profileRun() {
+    if (!documents_->model()) return;
+    purpose_ = RunPurpose::profile;
+    RunRequest request = baseRequest();
+    request.warmup = profileWarmup;
+    request.iterations = profileIterations;
+    std::vector<std::uint32_t> testcases;
+    if (const auto current = testcases_->currentTestcase()) testcases = {*current};
+    startRun(std::move(request), testcases, testcases.empty());
+}
+
+void MainWindow::computeValue(VarId var) {
+    if (!documents_->model() || !var.valid()) return;
+    purpose_ = RunPurpose::value;
+    wantedValue_ = var;
+    RunRequest request = baseRequest();
+    request.keep = {var};
+    std::vector<std::uint32_t> testcases;
+    if (const auto current = testcases_->currentTestcase()) testcases = {*current};
+    startRun(std::move(request), testcases, testcases.empty());
+}
+
+void MainWindow::startRun(RunRequest request, std::vector<std::uint32_t> testcases, bool ownInputs) {
+    request.testcases = std::move(testcases);
+    if (!ownInputs) {
+        launch(request);
+        return;
+    }
+    // Typed values may be files and large random tensors: they are made by a job.
+    jobs_->start<std::vector<NamedTensor>>(
+        QStringLiteral("inputs"), tr("Preparing inputs"),
+        [sources = testcases_->editor()->sources()](const CancelToken& cancel, const Progress&) -> Expected<std::shared_ptr<const std::vector<NamedTensor>>> {
+            MGS_ASSIGN(std::vector<NamedTensor> values, makeInputs(sources, cancel));
+            return std::make_shared<const std::vector<NamedTensor>>(std::move(values));
+        },
+        this,
+        [this, request, model = documents_->model()](JobRunner::Result<std::vector<NamedTensor>> inputs) mutable {
+            if (model != documents_->model()) return;
+            if (!inputs) {
+                if (inputs.error().code != ErrorCode::cancelled) error_->showError(inputs.error());
+                return;
+            }
+            request.inputs = **inputs;
+            launch(request);
+        });
+}
+
+void MainWindow::launch(const RunRequest& request) {
+    if (!documents_->model()) return;
+    runs_->start(request, documents_->model()->facts->graph);
+    if (purpose_ == RunPurpose::testcases) testcases_->model()->setRunning(request.testcases);
+}
+
+void MainWindow::runFinished(const std::shared_ptr<const RunReport>& report) {
+    testcases_->setRunning(false);
+    updateActions();
+    const auto& opened = documents_->model();
+    if (!opened) return;
+    values_.add(*report);
+
+    std::vector<ProblemRow> notes;
+    for (const std::string& note : report->plan.notes) notes.push_back({ProblemRow::Severity::note, {}, text(note), {}});
+    for (const TestcaseRun& run : report->testcases) {
+        if (!run.error) continue;
+        notes.push_back({ProblemRow::Severity::error, {}, tr("Testcase #%1: %2").arg(run.testcase).arg(text(run.error->text())), {}});
+    }
+    problems_->setProblems(tr("run"), std::move(notes));
+
+    const auto firstError = std::find_if(report->testcases.begin(), report->testcases.end(), [](const TestcaseRun& run) { return run.error.has_value(); });
+    if (purpose_ == RunPurpose::value) {
+        if (firstError != report->testcases.end()) error_->showError(*firstError->error);
+        lookUpValue(wantedValue_);
+        return;
+    }
+    if (auto times = timesOfRun(*report, opened->facts->graph->oprs().size())) setTimes(std::move(times));
+    inspector_->clearValue();
+    if (purpose_ == RunPurpose::profile) {
+        if (firstError != report->testcases.end()) error_->showError(*firstError->error);
+        else showRunTimeline(report);
+        return;
+    }
+    testcases_->model()->setReport(report);
+    results_->setReport(opened->facts, report);
+    showTable(QStringLiteral("results"));
+    log_->append(reportSentence(*report));
+    if (firstError != report->testcases.end()) error_->showError(*firstError->error);
+}
+
+void MainWindow::showRunTimeline(const std::shared_ptr<const RunReport>& report) {
+    jobs_->start<TimelineScene>(
+        QStringLiteral("run-timeline"), tr("Preparing the timeline"),
+        [report, facts = documents_->model()->facts](const CancelToken&, const Progress&) -> Expected<std::shared_ptr<const TimelineScene>> {
+            const TestcaseRun& run = report->testcases.front();
+            if (run.steps.empty()) return fail(ErrorCode::run_failed, "The run recorded no steps.");
+            return makeTimelineScene(timeline_of(profile_of_run(*facts->graph, facts->info, run.steps.back())));
+        },
+        this,
+        [this](JobRunner::Result<TimelineScene> scene) {
+            if (!scene) {
+                error_->showError(scene.error());
+                return;
+            }
+            showTimeline(*scene);
+            timelineOfRun_ = true;
+            showView(View::timeline);
+        });
+}
+
+void MainWindow::runFailed(const Error& error) {
+    testcases_->setRunning(false);
+    testcases_->model()->stopped();
+    updateActions();
+    if (error.code == ErrorCode::cancelled) {
+        log_->append(tr("The run was stopped."));
+        return;
+    }
+    log_->append(text(error.text()));
+    problems_->setProblems(tr("run"), {{ProblemRow::Severity::error, {}, text(error.text()), {}}});
+    QString sentence = text(error.message);
+    if (!error.where.empty() && error.message.find(error.where) == std::string::npos) sentence = QStringLiteral("%1: %2").arg(text(error.where), sentence);
+    // A worker that died left everything here as it was: one can just run again.
+    error_->showMessage(ErrorBar::Severity::error, sentence, {}, error.code == ErrorCode::worker_died ? tr("Run again") : QString());
+    if (!error.where.empty()) selectByName(text(error.where));
+}
+
+void MainWindow::lookUpValue(VarId var) {
+    const auto known = values_.find(var, testcases_->currentTestcase());
+    if (!known) {
+        valueStack_->setCurrentIndex(1);
+        return;
+    }
+    inspector_->setValue(var, known->value, known->source);
+    value_->setTensor(known->value, text(documents_->model()->facts->graph->display_name(var)));
+    valueStack_->setCurrentIndex(0);
+}
+
+} // namespace megascope

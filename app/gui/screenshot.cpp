@@ -1,0 +1,70 @@
+#include "app/gui/screenshot.h"
+
+#include <QCoreApplication>
+#include <QPixmap>
+#include <QTimer>
+
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "app/gui/main_window.h"
+#include "views/common/error_bar.h"
+
+namespace megascope {
+
+namespace {
+
+/// Steps, each started when the window is settled after the one before.
+struct Script {
+    MainWindow* window;
+    std::vector<std::function<void()>> steps;
+    std::size_t next = 0;
+    int quietTicks = 0;
+    std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+    QTimer timer;
+};
+
+constexpr int tickMs = 40;
+constexpr int quietTicksNeeded = 4; // posted events and animations end in that time
+constexpr std::chrono::seconds patience{300};
+
+} // namespace
+
+void playOptions(MainWindow* window, const Options& options) {
+    auto script = std::make_shared<Script>();
+    script->window = window;
+    for (const QString& file : options.files) script->steps.push_back([window, file] { window->open(file); });
+    if (!options.profile.isEmpty()) script->steps.push_back([window, file = options.profile] { window->open(file); });
+    if (options.run) script->steps.push_back([window] { window->runSelected(); });
+    script->steps.push_back([window, options] {
+        static const QStringList views = {QStringLiteral("graph"), QStringLiteral("timeline"), QStringLiteral("value"), QStringLiteral("file")};
+        if (const qsizetype view = views.indexOf(options.view); view >= 0) window->showView(static_cast<MainWindow::View>(view));
+        if (!options.table.isEmpty()) window->showTable(options.table);
+        if (!options.filter.isEmpty()) window->setTableFilter(options.filter);
+        if (!options.select.isEmpty() && !window->selectByName(options.select))
+            std::fprintf(stderr, "megascope: nothing is called '%s' in this model.\n", qPrintable(options.select));
+    });
+    if (!options.screenshot.isEmpty()) {
+        script->steps.push_back([window, file = options.screenshot] {
+            if (window->errorBar()->isVisible()) std::fprintf(stderr, "megascope: %s\n", qPrintable(window->errorBar()->sentence()));
+            const bool written = window->grab().save(file, "PNG");
+            if (!written) std::fprintf(stderr, "megascope: cannot write '%s'.\n", qPrintable(file));
+            QCoreApplication::exit(written ? 0 : 1);
+        });
+    }
+    script->timer.setInterval(tickMs);
+    QObject::connect(&script->timer, &QTimer::timeout, window, [script] {
+        const bool tired = std::chrono::steady_clock::now() - script->started > patience;
+        script->quietTicks = script->window->settled() ? script->quietTicks + 1 : 0;
+        if (script->quietTicks < quietTicksNeeded && !tired) return;
+        script->quietTicks = 0;
+        if (script->next < script->steps.size()) script->steps[script->next++]();
+        else script->timer.stop();
+    });
+    script->timer.start();
+}
+
+} // namespace megascope

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <QString>
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "app/gui/document_controller.h"
+#include "session/runner.h"
+
+namespace megascope {
+
+struct KnownValue {
+    Tensor value;
+    QString source; ///< where it comes from: "stored in the file", "testcase #0", "run on cpu"
+};
+
+/// Values of vars that are known without computing: constants of the file, values that follow from shapes, inputs of a testcase,
+/// and what runs kept. GUI thread.
+class ValueStore {
+public:
+    void setModel(std::shared_ptr<const OpenedModel> model);
+    void add(const RunReport& report);
+    void clearRuns() { runs_.clear(); }
+    /// `testcase` says whose inputs and results are meant; nothing = inputs of one's own.
+    [[nodiscard]] std::optional<KnownValue> find(VarId var, std::optional<std::uint32_t> testcase) const;
+
+private:
+    [[nodiscard]] static std::uint64_t key(VarId var, std::uint32_t testcase) { return (std::uint64_t{testcase} << 32) | var.value(); }
+
+    std::shared_ptr<const OpenedModel> model_;
+    std::unordered_map<std::uint64_t, KnownValue> runs_; ///< by testcase and var
+    std::unordered_map<std::uint32_t, VarId> asserted_;  ///< output var of an AssertEqual → the var it asserts
+};
+
+} // namespace megascope
