@@ -106,4 +106,3 @@ struct ColumnUnit {
 
 } // namespace megascope
 
-Q_DECLARE_METATYPE(megascope::Pick)

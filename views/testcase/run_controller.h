@@ -52,4 +52,3 @@ private:
 
 } // namespace megascope
 
-Q_DECLARE_METATYPE(megascope::Error)

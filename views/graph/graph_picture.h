@@ -1,0 +1,74 @@
+#pragma once
+
+#include <QString>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/cancel.h"
+#include "base/error.h"
+#include "base/progress.h"
+#include "layout/graph_scene.h"
+#include "layout/layout.h"
+#include "opr/infer.h"
+#include "views/graph/density_pyramid.h"
+#include "views/graph/spatial_index.h"
+#include "views/graph/text_measure.h"
+
+namespace megascope {
+
+/// What is to be drawn and how; copied into the job that makes the picture.
+struct PictureRequest {
+    std::shared_ptr<const Graph> graph;
+    std::shared_ptr<const GraphInfo> info;           ///< may be null
+    std::shared_ptr<const GraphStructure> structure; ///< null: found by the job
+    SceneOptions scene;
+    bool choose_expansion = false; ///< ignore `scene.expanded` and open groups up to `box_limit` boxes
+    std::size_t box_limit = 160;
+    LayoutOptions layout;
+};
+
+struct NodeText {
+    QString title;     ///< bold
+    QString attribute; ///< beside the title
+    QString name;      ///< dimmed, below
+    float title_width = 0;
+};
+
+/// A laid out graph with everything that painting and hit tests need. Immutable; made by a job, painted by the GUI thread.
+struct GraphPicture {
+    GraphScene scene;
+    std::shared_ptr<const GraphInfo> info;
+    LayoutResult layout;
+    std::vector<NodeText> texts;        ///< by node
+    std::vector<QString> pill_texts;    ///< parallel to scene.pills
+    std::vector<LayoutRect> pill_rects; ///< relative to the node's top left corner; empty = no room, counted in the last one
+    std::vector<QString> frame_titles;  ///< parallel to scene.frames
+    std::vector<LayoutRect> edge_bounds;
+    SpatialIndex node_index, edge_index, frame_index;
+    DensityPyramid density;
+
+    [[nodiscard]] std::span<const std::uint32_t> out_edges(std::uint32_t node) const { return list(out_, out_begin_, node); }
+    [[nodiscard]] std::span<const std::uint32_t> in_edges(std::uint32_t node) const { return list(in_, in_begin_, node); }
+    [[nodiscard]] const Graph& graph() const { return scene.graph(); }
+
+private:
+    friend Expected<std::shared_ptr<const GraphPicture>> make_picture(const PictureRequest&, const GraphFonts&, const CancelToken&,
+                                                                      const Progress&);
+    void connect_edges();
+    static std::span<const std::uint32_t> list(const std::vector<std::uint32_t>& items, const std::vector<std::uint32_t>& begin,
+                                               std::uint32_t node) {
+        return std::span(items).subspan(begin[node], begin[node + 1] - begin[node]);
+    }
+    std::vector<std::uint32_t> out_begin_, out_, in_begin_, in_;
+};
+
+/// Blocking; any thread. Errors: those of `run_layout`.
+[[nodiscard]] Expected<std::shared_ptr<const GraphPicture>> make_picture(const PictureRequest& request, const GraphFonts& fonts,
+                                                                         const CancelToken& cancel, const Progress& progress);
+
+/// Least and greatest coordinates of a route's points; a Bézier curve lies inside the box of its points.
+[[nodiscard]] LayoutRect route_bounds(std::span<const LayoutPoint> points);
+
+} // namespace megascope
