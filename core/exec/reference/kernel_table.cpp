@@ -34,6 +34,11 @@ const ReferenceKernels& reference_kernels() {
         add_random_kernels(all);
         add_linear_algebra_kernels(all);
         add_update_kernels(all);
+        add_resize_kernels(all);
+        add_warp_kernels(all);
+        add_roi_kernels(all);
+        add_cvt_color_kernels(all);
+        add_image_filter_kernels(all);
         return all;
     }();
     return kernels;

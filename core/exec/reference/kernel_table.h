@@ -47,5 +47,10 @@ void add_arrangement_kernels(ReferenceKernels& kernels);
 void add_random_kernels(ReferenceKernels& kernels);
 void add_linear_algebra_kernels(ReferenceKernels& kernels);
 void add_update_kernels(ReferenceKernels& kernels);
+void add_resize_kernels(ReferenceKernels& kernels);
+void add_warp_kernels(ReferenceKernels& kernels);
+void add_roi_kernels(ReferenceKernels& kernels);
+void add_cvt_color_kernels(ReferenceKernels& kernels);
+void add_image_filter_kernels(ReferenceKernels& kernels);
 
 } // namespace megascope

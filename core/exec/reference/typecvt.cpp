@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -9,6 +11,12 @@
 namespace megascope {
 
 namespace {
+
+/// Toward zero into 32 bits. What a narrower dtype then cannot hold wraps around, as on the library's CPUs.
+std::int64_t truncated(double value) {
+    if (std::isnan(value)) return INT32_MIN;
+    return static_cast<std::int64_t>(std::clamp(value, static_cast<double>(INT32_MIN), static_cast<double>(INT32_MAX)));
+}
 
 /// Integer to integer wraps around; everything else goes through the real value (quantized in float, as `quantize`).
 Expected<void> typecvt(const KernelArgs& args) {
@@ -33,7 +41,12 @@ Expected<void> typecvt(const KernelArgs& args) {
         } else {
             const std::span block(reals.data(), count);
             load_block(src, start, 1, block);
-            store_block(dst, start, std::span<const double>(block));
+            if (whole(dst.dtype) && dst.dtype.id != DTypeId::bool_) {
+                for (std::size_t i = 0; i < count; ++i) numbers[i] = truncated(block[i]);
+                store_block(dst, start, std::span<const std::int64_t>(numbers.data(), count));
+            } else {
+                store_block(dst, start, std::span<const double>(block));
+            }
         }
     }
     return {};
