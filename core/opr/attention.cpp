@@ -2,6 +2,7 @@
 #include <initializer_list>
 
 #include "opr/catalogue_builder.h"
+#include "opr/cost_util.h"
 #include "opr/infer_util.h"
 
 namespace megascope {
@@ -86,6 +87,23 @@ Inferred infer_attention_backward(const InferContext& c) {
     return out;
 }
 
+/// Projections, scores, softmax (scale included: 6 per score), weighted sum.
+Cost cost_attention(const CostContext& c) {
+    if (!cost_shapes_known(c, {0, 1, 2}) || c.outputs.size() < 2 || !c.outputs[1].shape) return {};
+    const Param& p = c.opr.param();
+    const auto size = [&](const char* name) { return static_cast<double>(p.integer(name)); };
+    const Shape &q = input_shape(c, 0), &v = input_shape(c, 2);
+    if (q.ndim() != 3 || v.ndim() != 3) return {};
+    const double heads = std::max(1.0, size("num_heads")), scores = output_elements(c, 1);
+    const double q_width = size("qproj_size") > 0 ? size("qproj_size") / heads : static_cast<double>(q[2]);
+    const double v_width = size("vproj_size") > 0 ? size("vproj_size") / heads : static_cast<double>(v[2]);
+    const double rows = static_cast<double>(q[0]) * static_cast<double>(q[1]);
+    double flops = 2 * (input_elements(c, 0) * size("qproj_size") + input_elements(c, 1) * size("kproj_size") + input_elements(c, 2) * size("vproj_size"));
+    flops += 2 * scores * (q_width + v_width) + 6 * scores;
+    flops += 2 * rows * heads * v_width * size("oproj_size");
+    return own_flops(flops);
+}
+
 } // namespace
 
 void add_attention(CatalogueBuilder& b) {
@@ -93,7 +111,7 @@ void add_attention(CatalogueBuilder& b) {
     b.add({.type = "MultiHeadAttn", .params = {"MultiHeadAttn"},
            .inputs = {"q", "k", "v", "qkvo_weight_bias", "attn_mask or bias_k", "bias_k or bias_v", "bias_v"}, .optional = 3,
            .outputs = {"out", "attn_weight", "mask_reserve", "othr_reserve"}, .profile = "MultiHeadAttnForward",
-           .summary = "Attention with several heads, projections included", .infer = infer_attention});
+           .summary = "Attention with several heads, projections included", .infer = infer_attention, .cost = cost_attention});
     b.add({.type = "MultiHeadAttnBackward", .params = {"MultiHeadAttn"},
            .inputs = {"diff", "q", "k", "v", "qkvo_weight_bias", "attn_mask or attn_weight", "attn_weight or mask_reserve",
                       "mask_reserve or othr_reserve", "othr_reserve"},

@@ -113,6 +113,21 @@ Expected<void> Catalogue::settle(Opr& opr) const {
     return {};
 }
 
+bool OprDef::params_fit(const Opr& opr) const {
+    if (opr.params.size() > params.size()) return false;
+    for (std::size_t i = 0; i < params.size(); ++i) {
+        std::string_view name = params[i];
+        const bool optional = name.ends_with('?');
+        if (optional) name.remove_suffix(1);
+        if (i >= opr.params.size()) {
+            if (!optional) return false;
+        } else if (opr.params[i].type().name != name) {
+            return false;
+        }
+    }
+    return true;
+}
+
 std::string_view category_name(OprCategory category) {
     switch (category) {
     case OprCategory::convolution: return "convolution";

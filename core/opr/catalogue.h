@@ -65,6 +65,10 @@ struct OprDef {
     InputUse (*input_use)(const Opr& opr, std::size_t input) = nullptr;
     InferFn infer = nullptr;           ///< null: shapes cannot be inferred
     CostFn cost = nullptr;             ///< null: no computation figure
+
+    /// Does the operator carry the params that `params` lists? True for all that `Catalogue::settle` passed; InferFn and CostFn
+    /// require it.
+    [[nodiscard]] bool params_fit(const Opr& opr) const;
 };
 
 /// The operator catalogue: immutable, any thread.

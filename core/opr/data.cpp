@@ -1,4 +1,5 @@
 #include "opr/catalogue_builder.h"
+#include "opr/cost_util.h"
 #include "opr/fold.h"
 #include "opr/infer_util.h"
 
@@ -36,12 +37,18 @@ Inferred infer_stored(const InferContext& c) {
 
 Inferred infer_identity(const InferContext& c) { return std::vector{c.inputs[0]}; }
 
+/// MegEngine counts one operation per copied element.
+Cost cost_input(const CostContext& c) {
+    if (!cost_shapes_known(c, {})) return {};
+    return {output_elements(c), 0.0, std::nullopt};
+}
+
 } // namespace
 
 void add_data(CatalogueBuilder& b) {
     b.category(OprCategory::data);
     b.add({.type = "Host2DeviceCopy", .v2 = "Host2DeviceCopy", .params = {"Host2DeviceCopy"}, .outputs = {"out"},
-           .summary = "Graph input: a value that comes from outside at every run", .infer = infer_input});
+           .summary = "Graph input: a value that comes from outside at every run", .infer = infer_input, .cost = cost_input});
     b.add({.type = "ImmutableTensor", .v2 = "ImmutableTensor", .outputs = {"out"}, .summary = "Constant stored in the graph", .infer = infer_stored});
     b.add({.type = "SharedDeviceTensor", .outputs = {"out"}, .summary = "Stored parameter", .infer = infer_stored});
     b.add({.type = "VolatileSharedDeviceTensor", .outputs = {"out"}, .summary = "Stored parameter whose storage may be replaced between runs", .infer = infer_stored});

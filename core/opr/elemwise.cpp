@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "opr/catalogue_builder.h"
+#include "opr/cost_util.h"
 #include "opr/fold_elemwise.h"
 #include "opr/infer_util.h"
 #include "tensor/element.h"
@@ -114,29 +117,57 @@ Inferred infer_check_non_finite(const InferContext& c) {
     return out;
 }
 
+Cost cost_elemwise(const CostContext& c) {
+    if (!cost_shapes_known(c, {})) return {};
+    const auto mode = static_cast<ElemwiseMode>(c.opr.param().integer("mode"));
+    return {output_elements(c) * static_cast<double>(std::max<std::size_t>(c.inputs.size(), 2) - 1),
+            output_elements(c) * static_cast<double>(elemwise_operations(mode)), std::nullopt};
+}
+
+Cost cost_multi_type(const CostContext& c) {
+    if (!cost_shapes_known(c, {})) return {};
+    const ElemwiseMode* base = multi_type_base(c.opr.param().integer("mode"));
+    const double operations = base ? static_cast<double>(elemwise_operations(*base)) : static_cast<double>(std::max<std::size_t>(c.inputs.size(), 2) - 1);
+    return own_flops(output_elements(c) * operations);
+}
+
+Cost cost_add_update(const CostContext& c) {
+    if (!cost_shapes_known(c, {})) return {};
+    return {3 * output_elements(c), 3 * output_elements(c), std::nullopt};
+}
+
+Cost cost_check_non_finite(const CostContext& c) {
+    double all = 0;
+    for (const VarDesc& input : c.inputs) {
+        if (!input.shape) return {};
+        all += elements(input.shape);
+    }
+    return own_flops(all);
+}
+
 } // namespace
 
 void add_elemwise(CatalogueBuilder& b) {
     b.category(OprCategory::elementwise);
     b.add({.type = "Elemwise", .params = {"Elemwise"}, .inputs = {"x", "y", "z", "w"}, .optional = 3, .outputs = {"dst"},
-           .summary = "One formula for every element; the mode says which", .infer = infer_elemwise});
+           .summary = "One formula for every element; the mode says which", .infer = infer_elemwise, .cost = cost_elemwise});
     b.add({.type = "ElemwiseMultiType", .params = {"ElemwiseMultiType"}, .inputs = {"x", "y", "z", "i3", "i4", "i5"}, .optional = 5,
-           .outputs = {"dst"}, .summary = "Elementwise formula with mixed dtypes: quantized values, comparisons to bool", .infer = infer_multi_type});
-    b.add({.type = "PowC", .params = {"PowC"}, .inputs = {"src"}, .outputs = {"dst"}, .summary = "Power with a constant exponent", .infer = infer_like<0>});
+           .outputs = {"dst"}, .summary = "Elementwise formula with mixed dtypes: quantized values, comparisons to bool", .infer = infer_multi_type, .cost = cost_multi_type});
+    b.add({.type = "PowC", .params = {"PowC"}, .inputs = {"src"}, .outputs = {"dst"}, .summary = "Power with a constant exponent", .infer = infer_like<0>, .cost = cost_per_output<1>});
     b.add({.type = "TypeCvt", .v1 = "TypeCvtV2", .params = {"DType"}, .inputs = {"src"}, .outputs = {"dst"},
-           .summary = "Conversion to another dtype, quantization included", .infer = infer_type_cvt});
+           .summary = "Conversion to another dtype, quantization included", .infer = infer_type_cvt, .cost = cost_per_output<0>});
     b.add({.type = "AddUpdate", .params = {"MGBAddUpdate"}, .inputs = {"dest", "delta"}, .outputs = {"dest"},
-           .summary = "In-place update: alpha*dest + beta*delta + bias", .infer = infer_add_update});
+           .summary = "In-place update: alpha*dest + beta*delta + bias", .infer = infer_add_update, .cost = cost_add_update});
     b.add({.type = "AffineInt", .params = {"Empty"}, .inputs = {"x", "k", "b"}, .outputs = {"y"},
-           .summary = "x*k + b rounded and saturated to int8 (old form)", .infer = infer_affine_int});
+           .summary = "x*k + b rounded and saturated to int8 (old form)", .infer = infer_affine_int, .cost = cost_per_output<2>});
     b.add({.type = "Where", .params = {"Empty"}, .inputs = {"mask", "x", "y"}, .outputs = {"dst"}, .profile = "WhereForward",
-           .summary = "x where the mask holds, else y", .infer = infer_where});
+           .summary = "x where the mask holds, else y", .infer = infer_where, .cost = cost_per_output<0>});
     b.add({.type = "WhereBackward", .params = {"Empty"}, .inputs = {"diff", "mask"}, .outputs = {"grad x", "grad y"},
            .summary = "Gradients of Where", .infer = (infer_like<0, 0>)});
     b.add({.type = "MaskedFill", .params = {"Fill"}, .inputs = {"src", "mask"}, .outputs = {"dst"},
-           .summary = "A constant where the mask holds, else src", .infer = infer_masked_fill});
+           .summary = "A constant where the mask holds, else src", .infer = infer_masked_fill, .cost = cost_per_output<0>});
     b.add({.type = "CheckNonFinite", .params = {"CheckNonFinite"}, .inputs = {"x"}, .repeated = "x", .outputs = {"x", "flag"},
-           .summary = "Scales its inputs and tells whether any element is inf or nan", .count = count_check_non_finite, .infer = infer_check_non_finite});
+           .summary = "Scales its inputs and tells whether any element is inf or nan", .count = count_check_non_finite, .infer = infer_check_non_finite, .cost = cost_check_non_finite});
 }
 
 } // namespace megascope

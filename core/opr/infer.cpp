@@ -8,22 +8,6 @@ namespace megascope {
 
 namespace {
 
-/// Graphs that did not come through a reader may carry anything; an InferFn must find the param it asks for.
-bool params_fit(const OprDef& def, const Opr& opr) {
-    if (opr.params.size() > def.params.size()) return false;
-    for (std::size_t i = 0; i < def.params.size(); ++i) {
-        std::string_view name = def.params[i];
-        const bool optional = name.ends_with('?');
-        if (optional) name.remove_suffix(1);
-        if (i >= opr.params.size()) {
-            if (!optional) return false;
-        } else if (opr.params[i].type().name != name) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /// What the file says about a var, for places where inference finds nothing.
 void complete(VarDesc& desc, const Var& var, bool shapes_apply) {
     if (!desc.dtype) desc.dtype = var.dtype;
@@ -46,7 +30,7 @@ Expected<std::vector<VarDesc>> infer_opr(const InferContext& c) {
     const std::size_t outputs = c.opr.outputs.size();
     const OprDef* def = Catalogue::builtin().of(c.opr);
     if (!def || !def->infer) return std::vector<VarDesc>(outputs);
-    if (!params_fit(*def, c.opr)) return misfit(c.opr, "its params are not those of this operator.");
+    if (!def->params_fit(c.opr)) return misfit(c.opr, "its params are not those of this operator.");
     if (c.inputs.size() < def->inputs.required || (c.inputs.size() > def->inputs.fixed.size() && def->inputs.repeated.empty()))
         return misfit(c.opr, "it has " + std::to_string(c.inputs.size()) + " inputs.");
     MGS_ASSIGN(auto result, def->infer(c));

@@ -1,5 +1,7 @@
 #include "opr/catalogue_builder.h"
+#include "opr/conv_cost.h"
 #include "opr/conv_geometry.h"
+#include "opr/cost_util.h"
 
 namespace megascope {
 
@@ -149,20 +151,57 @@ Inferred infer_correlation(const InferContext& c) {
     return one(dtype_of(c, 0), out);
 }
 
+/// 2 · N(dst) · FH · FW · IC of filters …,IC,FH,FW,OC; `at` is where IC stands.
+double local_flops(const Shape& dst, const Shape& filter, std::size_t at) {
+    if (filter.ndim() < at + 3) return 0;
+    return 2 * elements(dst) * static_cast<double>(filter[at]) * static_cast<double>(filter[at + 1]) * static_cast<double>(filter[at + 2]);
+}
+
+Cost cost_local(const CostContext& c) { return cost_shapes_known(c, {0, 1}) ? own_flops(local_flops(output_shape(c), input_shape(c, 1), 2)) : Cost(); }
+Cost cost_local_data(const CostContext& c) { return cost_shapes_known(c, {0, 1}) ? own_flops(local_flops(input_shape(c, 1), input_shape(c, 0), 2)) : Cost(); }
+Cost cost_local_filter(const CostContext& c) { return cost_shapes_known(c, {1}) ? own_flops(local_flops(input_shape(c, 1), output_shape(c), 2)) : Cost(); }
+Cost cost_group_local(const CostContext& c) { return cost_shapes_known(c, {0, 1}) ? own_flops(local_flops(output_shape(c), input_shape(c, 1), 3)) : Cost(); }
+
+/// MegEngine's figure takes all input channels and divides by the groups: the same as the channels of one group.
+Cost local_share(const CostContext& c, const Shape& dst, const Shape& filter) {
+    const double figure = local_flops(dst, filter, c.opr.param().integer("sparse") == 1 ? 3 : 2);
+    return {figure, figure, std::nullopt};
+}
+Cost cost_local_share(const CostContext& c) { return cost_shapes_known(c, {0, 1}) ? local_share(c, output_shape(c), input_shape(c, 1)) : Cost(); }
+Cost cost_local_share_data(const CostContext& c) { return cost_shapes_known(c, {0, 1}) ? local_share(c, input_shape(c, 1), input_shape(c, 0)) : Cost(); }
+Cost cost_local_share_filter(const CostContext& c) { return cost_shapes_known(c, {1}) ? local_share(c, input_shape(c, 1), output_shape(c)) : Cost(); }
+
+/// `factor` · N(first output) · FH · FW · ICPG.
+template <int factor>
+Cost cost_deformable(const CostContext& c) {
+    if (!cost_shapes_known(c, {1})) return {};
+    const Shape& filter = input_shape(c, 1);
+    const std::size_t at = c.opr.param().integer("sparse") == 1 ? 2 : 1;
+    if (filter.ndim() != at + 3) return {};
+    const double figure = factor * output_elements(c) * static_cast<double>(filter[at]) * static_cast<double>(filter[at + 1]) * static_cast<double>(filter[at + 2]);
+    return {figure, figure, std::nullopt};
+}
+
+Cost cost_plain(const CostContext& c) {
+    Cost cost;
+    if (cost_shapes_known(c, {0, 1})) cost.flops = conv_flops(c.opr, input_shape(c, 0), input_shape(c, 1), output_shape(c));
+    return cost;
+}
+
 } // namespace
 
 void add_local_convolution(CatalogueBuilder& b) {
     b.category(OprCategory::convolution);
     b.add({.type = "Local", .v1 = "LocalV2", .params = {"Convolution"}, .inputs = {"src", "filter"}, .outputs = {"dst"},
-           .profile = "LocalForward", .summary = "Convolution with another filter at every output position", .infer = infer_local});
+           .profile = "LocalForward", .summary = "Convolution with another filter at every output position", .infer = infer_local, .cost = cost_local});
     b.add({.type = "LocalBackwardData", .v1 = "LocalBackwardDataV2", .params = {"Convolution"},
            .inputs = {"filter", "diff", "src for shape"}, .outputs = {"grad"}, .summary = "Gradient of Local for its source",
-           .use = last_for_shape, .infer = infer_like<2>});
+           .use = last_for_shape, .infer = infer_like<2>, .cost = cost_local_data});
     b.add({.type = "LocalBackwardFilter", .v1 = "LocalBackwardFilterV2", .params = {"Convolution"},
            .inputs = {"src", "diff", "filter for shape"}, .outputs = {"grad"}, .summary = "Gradient of Local for its filter",
-           .use = last_for_shape, .infer = infer_like<2>});
+           .use = last_for_shape, .infer = infer_like<2>, .cost = cost_local_filter});
     b.add({.type = "GroupLocal", .v1 = "GroupLocalV2", .params = {"Convolution"}, .inputs = {"src", "filter"}, .outputs = {"dst"},
-           .profile = "GroupLocalForward", .summary = "Local in groups of channels", .infer = infer_group_local});
+           .profile = "GroupLocalForward", .summary = "Local in groups of channels", .infer = infer_group_local, .cost = cost_group_local});
     b.add({.type = "GroupLocalBackwardData", .v1 = "GroupLocalBackwardDataV2", .params = {"Convolution"},
            .inputs = {"filter", "diff", "src for shape"}, .outputs = {"grad"}, .summary = "Gradient of GroupLocal for its source",
            .use = last_for_shape, .infer = infer_like<2>});
@@ -171,29 +210,29 @@ void add_local_convolution(CatalogueBuilder& b) {
            .use = last_for_shape, .infer = infer_like<2>});
     b.add({.type = "LocalShareForward", .v1 = "LocalShareForwardV1", .v2 = "LocalShareForward",
            .params = {"LocalShare", "ExecutionPolicy?"}, .inputs = {"src", "filter"}, .outputs = {"dst"},
-           .summary = "Convolution with one filter per region of the output", .infer = infer_local_share});
+           .summary = "Convolution with one filter per region of the output", .infer = infer_local_share, .cost = cost_local_share});
     b.add({.type = "LocalShareBackwardData", .v1 = "LocalShareBackwardDataV1", .v2 = "LocalShareBackwardData",
            .params = {"LocalShare", "ExecutionPolicy?"}, .inputs = {"filter", "diff", "src for shape"}, .outputs = {"grad"},
-           .summary = "Gradient of LocalShare for its source", .use = last_for_shape, .infer = infer_local_share_backward_data});
+           .summary = "Gradient of LocalShare for its source", .use = last_for_shape, .infer = infer_local_share_backward_data, .cost = cost_local_share_data});
     b.add({.type = "LocalShareBackwardFilter", .v1 = "LocalShareBackwardFilterV1", .v2 = "LocalShareBackwardFilter",
            .params = {"LocalShare", "ExecutionPolicy?"}, .inputs = {"src", "diff", "filter for shape"}, .outputs = {"grad"},
-           .summary = "Gradient of LocalShare for its filter", .use = last_for_shape, .infer = infer_like<2>});
+           .summary = "Gradient of LocalShare for its filter", .use = last_for_shape, .infer = infer_like<2>, .cost = cost_local_share_filter});
     b.add({.type = "DeformableConvForward", .v1 = "DeformableConvForwardV1", .v2 = "DeformableConvForward",
            .params = {"Convolution", "ExecutionPolicy?"}, .inputs = {"im", "filter", "offset", "mask"}, .outputs = {"dst"},
-           .summary = "Convolution whose taps are moved by learned offsets and weighted by a mask", .infer = infer_deformable});
+           .summary = "Convolution whose taps are moved by learned offsets and weighted by a mask", .infer = infer_deformable, .cost = cost_deformable<3>});
     b.add({.type = "DeformableConvBackwardData", .v1 = "DeformableConvBackwardDataV1", .v2 = "DeformableConvBackwardData",
            .params = {"Convolution", "ExecutionPolicy?"}, .inputs = {"im", "filter", "offset", "mask", "diff"},
-           .outputs = {"im grad", "offset grad", "mask grad"}, .summary = "Gradients of a deformable convolution for image, offsets and mask", .infer = (infer_float_like<0, 2, 3>)});
+           .outputs = {"im grad", "offset grad", "mask grad"}, .summary = "Gradients of a deformable convolution for image, offsets and mask", .infer = (infer_float_like<0, 2, 3>), .cost = cost_deformable<12>});
     b.add({.type = "DeformableConvBackwardFilter", .v1 = "DeformableConvBackwardFilterV1", .v2 = "DeformableConvBackwardFilter",
            .params = {"Convolution", "ExecutionPolicy?"}, .inputs = {"im", "filter", "offset", "mask", "diff"}, .outputs = {"filter grad"},
-           .summary = "Gradient of a deformable convolution for its filter", .infer = infer_float_like<1>});
+           .summary = "Gradient of a deformable convolution for its filter", .infer = infer_float_like<1>, .cost = cost_deformable<3>});
     b.add({.type = "MaskConvolution", .v1 = "MaskConvolutionV2", .params = {"Convolution"}, .inputs = {"src", "filter", "mask"},
-           .outputs = {"dst"}, .summary = "Convolution that leaves zero where the mask is zero", .infer = infer_mask_convolution});
+           .outputs = {"dst"}, .summary = "Convolution that leaves zero where the mask is zero", .infer = infer_mask_convolution, .cost = cost_plain});
     b.add({.type = "MaskPropagate", .params = {"MaskPropagate"}, .inputs = {"mask"}, .outputs = {"mask"},
            .summary = "Moves a mask through the window of a convolution", .infer = infer_mask_propagate});
     b.add({.type = "RegionRestrictedConvolution", .params = {"Convolution"}, .inputs = {"src", "filter", "region in", "region out"},
            .outputs = {"dst"}, .profile = "RegionRestrictedConvolutionForward",
-           .summary = "Convolution in which only taps of the output's own region count", .infer = infer_region_restricted});
+           .summary = "Convolution in which only taps of the output's own region count", .infer = infer_region_restricted, .cost = cost_plain});
     b.add({.type = "RegionRestrictedConvolutionBackwardData", .params = {"Convolution"},
            .inputs = {"filter", "diff", "region in", "region out", "src for shape"}, .optional = 1, .outputs = {"grad"},
            .summary = "Gradient of a region restricted convolution for its source", .use = src_for_shape_at<4>, .infer = infer_region_backward_data});

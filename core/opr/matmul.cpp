@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "opr/catalogue_builder.h"
+#include "opr/cost_util.h"
 #include "opr/infer_util.h"
 
 namespace megascope {
@@ -122,19 +123,40 @@ Inferred infer_cross(const InferContext& c) {
     return one(dtype_of(c, 0), rest_a);
 }
 
+/// MegEngine counts plain 2-D products only.
+Cost cost_matrix_mul(const CostContext& c) {
+    if (!cost_shapes_known(c, {0, 1})) return {};
+    const Shape &a = input_shape(c, 0), &b = input_shape(c, 1);
+    if (a.ndim() == 2 && b.ndim() == 2) {
+        const Sides s = sides(c.opr, a, b, 0, 0);
+        const double figure = 2 * static_cast<double>(s.outer_a) * static_cast<double>(s.inner_a) * static_cast<double>(s.outer_b);
+        return {figure, figure, std::nullopt};
+    }
+    const double rows = c.opr.param().enum_name("format") == "N32K4_DOT" ? 1 : static_cast<double>(output_shape(c)[0]) * static_cast<double>(output_shape(c)[2]);
+    return rows > 0 ? own_flops(2 * output_elements(c) * input_elements(c, 0) / rows) : Cost();
+}
+
+Cost cost_batched_matrix_mul(const CostContext& c) {
+    if (!cost_shapes_known(c, {0, 1})) return {};
+    const Shape& a = input_shape(c, 0);
+    if (a.ndim() < 3) return {};
+    const Sides s = sides(c.opr, a, input_shape(c, 1), a.ndim() - 2, a.ndim() - 2);
+    return own_flops(2 * output_elements(c) * static_cast<double>(s.inner_a));
+}
+
 } // namespace
 
 void add_matmul(CatalogueBuilder& b) {
     b.category(OprCategory::matmul);
     b.add({.type = "MatrixMul", .v1 = "MatrixMulV2", .params = {"MatrixMul"}, .inputs = {"A", "B"}, .outputs = {"C"},
-           .summary = "Matrix product, either side transposed on demand", .infer = infer_matrix_mul});
+           .summary = "Matrix product, either side transposed on demand", .infer = infer_matrix_mul, .cost = cost_matrix_mul});
     b.add({.type = "BatchedMatrixMul", .v1 = "BatchedMatrixMulV2", .params = {"MatrixMul"}, .inputs = {"A", "B"}, .outputs = {"C"},
-           .summary = "Matrix product for every entry of the leading axes", .infer = infer_batched_matrix_mul});
-    b.add({.type = "Dot", .params = {"Empty"}, .inputs = {"a", "b"}, .outputs = {"c"}, .summary = "Inner product of two vectors", .infer = infer_dot});
+           .summary = "Matrix product for every entry of the leading axes", .infer = infer_batched_matrix_mul, .cost = cost_batched_matrix_mul});
+    b.add({.type = "Dot", .params = {"Empty"}, .inputs = {"a", "b"}, .outputs = {"c"}, .summary = "Inner product of two vectors", .infer = infer_dot, .cost = cost_per_input<2>});
     b.add({.type = "MatrixInverse", .params = {"Empty"}, .inputs = {"src"}, .outputs = {"dst"}, .summary = "Inverse of square matrices", .infer = infer_inverse});
     b.add({.type = "SVD", .params = {"SVD"}, .inputs = {"src"}, .outputs = {"U", "S", "Vt"},
            .summary = "Singular value decomposition; singular values alone on demand", .count = count_svd, .infer = infer_svd});
-    b.add({.type = "Cross", .params = {"Cross"}, .inputs = {"A", "B"}, .outputs = {"C"}, .summary = "Cross product of 3-vectors", .infer = infer_cross});
+    b.add({.type = "Cross", .params = {"Cross"}, .inputs = {"A", "B"}, .outputs = {"C"}, .summary = "Cross product of 3-vectors", .infer = infer_cross, .cost = cost_per_output<3>});
 }
 
 } // namespace megascope

@@ -1,4 +1,5 @@
 #include "opr/catalogue_builder.h"
+#include "opr/cost_util.h"
 #include "opr/infer_util.h"
 
 namespace megascope {
@@ -105,6 +106,25 @@ Inferred infer_lrn(const InferContext& c) {
     return one(dtype_of(c, 0), maybe(shape_of(c, 0)));
 }
 
+// Operations per element: mean 1, variance 3 (difference, square, sum), normalising 2, scale and bias 2.
+
+Cost cost_batch_norm(const CostContext& c) {
+    if (!c.inputs[0].shape) return {};
+    const bool training = c.opr.param().enum_name("fwd_mode") == "TRAINING";
+    return own_flops((training ? 8 : 4) * input_elements(c, 0));
+}
+
+Cost cost_norm(const CostContext& c) {
+    if (!c.inputs[0].shape) return {};
+    return own_flops((c.inputs.size() == 3 ? 8 : 6) * input_elements(c, 0));
+}
+
+/// Squares and sums over n channels, then scale, power and quotient.
+Cost cost_lrn(const CostContext& c) {
+    if (!c.inputs[0].shape) return {};
+    return own_flops(input_elements(c, 0) * static_cast<double>(2 * c.opr.param().integer("n") + 4));
+}
+
 } // namespace
 
 void add_norm(CatalogueBuilder& b) {
@@ -112,35 +132,35 @@ void add_norm(CatalogueBuilder& b) {
     b.add({.type = "BatchNorm", .v1 = "BatchNormV1", .params = {"BN"}, .inputs = {"x", "scale", "bias", "running_mean", "running_var"},
            .optional = 2, .outputs = {"running_mean", "running_var", "save_mean", "save_inv_variance", "reserve", "y"},
            .profile = "BatchNormForward", .summary = "Normalisation over the batch, by its own or by running statistics",
-           .count = count_batch_norm, .infer = infer_batch_norm});
+           .count = count_batch_norm, .infer = infer_batch_norm, .cost = cost_batch_norm});
     b.add({.type = "BatchNormBackward", .v1 = "BatchNormBackwardV1", .params = {"BN"},
            .inputs = {"x", "dy", "save_mean", "save_inv_variance", "scale", "reserve"}, .outputs = {"dscale", "dbias", "dx"},
            .summary = "Gradients of BatchNorm", .infer = (infer_like<4, 4, 0>)});
     b.add({.type = "LayerNorm", .params = {"LayerNorm"}, .inputs = {"data", "weight", "bias"}, .optional = 2,
-           .outputs = {"dst", "mean", "rstd"}, .profile = "LayerNormForward", .summary = "Normalisation over the last axes", .infer = infer_layer_norm});
+           .outputs = {"dst", "mean", "rstd"}, .profile = "LayerNormForward", .summary = "Normalisation over the last axes", .infer = infer_layer_norm, .cost = cost_norm});
     b.add({.type = "LayerNormBackward", .params = {"LayerNorm"}, .inputs = {"diff", "data", "weight", "mean", "rstd"}, .optional = 1,
            .outputs = {"ddata", "dweight", "dbias"}, .summary = "Gradients of LayerNorm", .count = count_norm_backward, .infer = infer_norm_backward});
     b.add({.type = "GroupNorm", .v2 = "GroupNorm", .params = {"GroupNorm"}, .inputs = {"data", "weight", "bias"}, .optional = 2,
            .outputs = {"dst", "mean", "variance"}, .profile = "GroupNormForward",
-           .summary = "Normalisation per sample and group of channels", .infer = infer_group_norm<false>});
+           .summary = "Normalisation per sample and group of channels", .infer = infer_group_norm<false>, .cost = cost_norm});
     b.add({.type = "GroupNormBackward", .v2 = "GroupNormBackward", .params = {"GroupNorm"},
            .inputs = {"diff", "data", "weight", "mean", "rstd"}, .optional = 1, .outputs = {"ddata", "dweight", "dbias"},
            .summary = "Gradients of GroupNorm", .count = count_norm_backward, .infer = infer_norm_backward});
     b.add({.type = "InstanceNorm", .v2 = "InstanceNorm", .params = {"GroupNorm"}, .inputs = {"data", "weight", "bias"}, .optional = 2,
            .outputs = {"dst", "mean", "variance"}, .profile = "InstanceNormForward",
-           .summary = "Normalisation per sample and channel", .infer = infer_group_norm<true>});
+           .summary = "Normalisation per sample and channel", .infer = infer_group_norm<true>, .cost = cost_norm});
     b.add({.type = "InstanceNormBackward", .v2 = "InstanceNormBackward", .params = {"GroupNorm"},
            .inputs = {"diff", "data", "weight", "mean", "rstd"}, .optional = 1, .outputs = {"ddata", "dweight", "dbias"},
            .summary = "Gradients of InstanceNorm", .count = count_norm_backward, .infer = infer_norm_backward});
     b.add({.type = "GeneralNorm", .params = {"GeneralNorm"}, .inputs = {"data", "weight", "bias"}, .optional = 2,
-           .outputs = {"dst", "mean", "rstd"}, .profile = "GeneralNormForward", .summary = "Normalisation over a range of axes", .infer = infer_general_norm});
+           .outputs = {"dst", "mean", "rstd"}, .profile = "GeneralNormForward", .summary = "Normalisation over a range of axes", .infer = infer_general_norm, .cost = cost_norm});
     b.add({.type = "GeneralNormBackward", .params = {"GeneralNorm"}, .inputs = {"diff", "data", "weight", "mean", "rstd"}, .optional = 1,
            .outputs = {"ddata", "dweight", "dbias"}, .summary = "Gradients of GeneralNorm", .count = count_norm_backward, .infer = infer_norm_backward});
     b.add({.type = "LRN", .params = {"LRN"}, .inputs = {"src"}, .outputs = {"dst"}, .profile = "LRNForward",
-           .summary = "Local response normalisation across channels", .infer = infer_lrn});
+           .summary = "Local response normalisation across channels", .infer = infer_lrn, .cost = cost_lrn});
     b.add({.type = "LRNBackward", .params = {"LRN"}, .inputs = {"src", "dst", "diff"}, .outputs = {"grad"}, .summary = "Gradient of LRN", .infer = infer_like<0>});
     b.add({.type = "Softmax", .v2 = "Softmax", .params = {"Softmax"}, .inputs = {"src"}, .outputs = {"dst"}, .profile = "SoftmaxForward",
-           .summary = "Softmax along an axis", .infer = infer_softmax});
+           .summary = "Softmax along an axis", .infer = infer_softmax, .cost = cost_per_output<5>});
     b.add({.type = "SoftmaxBackward", .params = {"Softmax"}, .inputs = {"y", "dy"}, .outputs = {"dx"}, .summary = "Gradient of Softmax", .infer = infer_like<0>});
 }
 

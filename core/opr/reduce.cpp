@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "opr/catalogue_builder.h"
+#include "opr/cost_util.h"
 #include "opr/fold.h"
 #include "opr/infer_util.h"
 #include "tensor/element.h"
@@ -101,16 +102,22 @@ Inferred infer_cumsum(const InferContext& c) {
     return one(dtype_of(c, 0), maybe(src));
 }
 
+Cost cost_reduce(const CostContext& c) {
+    if (!cost_shapes_known(c, {0})) return {};
+    const bool squares = c.opr.param().enum_name("mode") == "SUM_SQR";
+    return {input_elements(c, 0), input_elements(c, 0) * (squares ? 2 : 1), std::nullopt};
+}
+
 } // namespace
 
 void add_reduce(CatalogueBuilder& b) {
     b.category(OprCategory::reduction);
     b.add({.type = "Reduce", .v1 = "ReduceV2", .params = {"Reduce"}, .inputs = {"src", "target_shape"}, .optional = 1, .outputs = {"dst"},
-           .summary = "Sum, mean, product, maximum or minimum along axes", .use = rest_on_host, .infer = infer_reduce});
-    b.add({.type = "Argmax", .params = {"Axis"}, .inputs = {"src"}, .outputs = {"idx"}, .summary = "Position of the first maximum on an axis", .infer = infer_arg});
-    b.add({.type = "Argmin", .params = {"Axis"}, .inputs = {"src"}, .outputs = {"idx"}, .summary = "Position of the first minimum on an axis", .infer = infer_arg});
+           .summary = "Sum, mean, product, maximum or minimum along axes", .use = rest_on_host, .infer = infer_reduce, .cost = cost_reduce});
+    b.add({.type = "Argmax", .params = {"Axis"}, .inputs = {"src"}, .outputs = {"idx"}, .summary = "Position of the first maximum on an axis", .infer = infer_arg, .cost = cost_per_input<1>});
+    b.add({.type = "Argmin", .params = {"Axis"}, .inputs = {"src"}, .outputs = {"idx"}, .summary = "Position of the first minimum on an axis", .infer = infer_arg, .cost = cost_per_input<1>});
     b.add({.type = "Cumsum", .v1 = "CumsumV1", .params = {"Cumsum"}, .inputs = {"src"}, .outputs = {"dst"},
-           .summary = "Running sum along an axis", .infer = infer_cumsum});
+           .summary = "Running sum along an axis", .infer = infer_cumsum, .cost = cost_per_input<1>});
 }
 
 } // namespace megascope

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "opr/catalogue_builder.h"
+#include "opr/cost_util.h"
 #include "opr/fold.h"
 #include "opr/infer_util.h"
 #include "opr/relayout_format.h"
@@ -232,6 +233,12 @@ Inferred infer_padding(const InferContext& c) {
     return one(dtype_of(c, 0), out);
 }
 
+/// MegEngine counts one operation per moved element although nothing is calculated.
+Cost cost_moved(const CostContext& c) {
+    if (!cost_shapes_known(c, {})) return {};
+    return {output_elements(c), 0.0, std::nullopt};
+}
+
 } // namespace
 
 void add_shape(CatalogueBuilder& b) {
@@ -243,17 +250,17 @@ void add_shape(CatalogueBuilder& b) {
     b.add({.type = "Broadcast", .params = {"Empty"}, .inputs = {"src", "target_shape"}, .outputs = {"dst"},
            .summary = "Repeats axes of size 1 up to a given shape", .use = last_on_host, .infer = infer_broadcast});
     b.add({.type = "Dimshuffle", .params = {"Dimshuffle"}, .inputs = {"src"}, .outputs = {"dst"},
-           .summary = "Reorders axes, inserts and drops axes of size 1", .infer = infer_dimshuffle});
+           .summary = "Reorders axes, inserts and drops axes of size 1", .infer = infer_dimshuffle, .cost = cost_moved});
     b.add({.type = "AxisAddRemove", .params = {"AxisAddRemove"}, .inputs = {"src"}, .outputs = {"dst"},
            .summary = "Inserts and drops axes of size 1", .infer = infer_axis_add_remove});
     b.add({.type = "Concat", .params = {"Axis"}, .inputs = {"x"}, .repeated = "x", .outputs = {"dst"},
-           .summary = "Joins its inputs along an axis", .infer = infer_concat});
+           .summary = "Joins its inputs along an axis", .infer = infer_concat, .cost = cost_moved});
     b.add({.type = "Split", .params = {"Axis"}, .inputs = {"src", "part_size"}, .repeated = "part_size", .outputs = {"part"},
            .summary = "Cuts its input along an axis into parts of given sizes", .count = count_split, .use = rest_on_host, .infer = infer_split});
     b.add({.type = "Padding", .params = {"Padding"}, .inputs = {"src"}, .outputs = {"dst"}, .profile = "PaddingForward",
            .summary = "Adds elements around its input: a constant, the edge, or the mirrored content", .infer = infer_padding});
     b.add({.type = "PaddingBackward", .params = {"Padding"}, .inputs = {"diff", "src for shape"}, .outputs = {"grad"},
-           .summary = "Gradient of Padding", .infer = infer_like<1>});
+           .summary = "Gradient of Padding", .use = last_for_shape, .infer = infer_like<1>});
     b.add({.type = "RelayoutFormat", .v1 = "RelayoutFormatV1", .params = {"RelayoutFormat"}, .inputs = {"src"}, .outputs = {"dst"},
            .summary = "Copies into another packed layout (NCHW, NCHW4, NCHW88, …)", .infer = infer_relayout_format});
 }
