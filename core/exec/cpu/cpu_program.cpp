@@ -33,6 +33,7 @@ public:
     CpuProgram(std::shared_ptr<const Graph> graph, const CompileOptions& options, std::vector<OprId> order, std::vector<Tensor> constants)
         : graph_(std::move(graph)), options_(options), order_(std::move(order)), constants_(std::move(constants)) {
         context_.threads = CpuThreads(options.threads);
+        context_.winograd = !options.unfused; // the unfused plan is the one to compare with
     }
 
     const Plan& plan() const override { return ready_.front().plan->description; }

@@ -20,6 +20,7 @@ struct CpuContext {
     dnnl::engine engine{dnnl::engine::kind::cpu, 0};
     dnnl::stream stream{engine};
     CpuThreads threads;
+    bool winograd = true; ///< may convolutions take Winograd's algorithm?
 };
 
 /// One kernel, built for known shapes, dtypes and layouts. Used by one thread at a time (it may spread its work itself).

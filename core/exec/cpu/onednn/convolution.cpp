@@ -42,6 +42,7 @@ struct ConvParts {
     std::string_view result_layout;
     memory::dims src, weights, dst;
     memory::dims strides, dilates, pads;
+    bool winograd = false;
 };
 
 std::optional<ConvParts> conv_parts(const CpuGroupView& view) {
@@ -98,11 +99,22 @@ struct Primitive {
     std::string name;
 };
 
+/// Winograd's algorithm does a third of the multiplications of a 3×3 convolution and rounds a little differently. It pays where
+/// there are enough pixels for the weights, which it makes four times as large.
+bool suits_winograd(const CpuContext& context, const ConvParts& parts) {
+    const ConvGeometry& g = parts.problem.geometry;
+    const ConvAxis& h = g.axes[1];
+    const ConvAxis& w = g.axes[2];
+    const bool shape = h.kernel == 3 && w.kernel == 3 && h.stride == 1 && w.stride == 1 && h.dilate == 1 && w.dilate == 1;
+    return context.winograd && !parts.backward && shape && g.groups == 1 && g.icpg >= 64 && g.ocpg >= 64 && g.icpg % 16 == 0 &&
+           g.ocpg % 16 == 0 && h.out * w.out >= 144 && parts.problem.layout.src == "NCHW" && parts.result_layout == "NCHW";
+}
+
 Primitive make_primitive(const CpuContext& context, const ConvParts& parts, bool with_bias, const dnnl::primitive_attr& attributes) {
     const auto f32 = memory::data_type::f32;
-    const auto nhwc = memory::format_tag::nhwc;
-    const memory::desc src(parts.src, f32, nhwc);
-    const memory::desc dst(parts.dst, f32, nhwc);
+    const auto image = parts.winograd ? memory::format_tag::any : memory::format_tag::nhwc;
+    const memory::desc src(parts.src, f32, image);
+    const memory::desc dst(parts.dst, f32, image);
     const memory::desc weights(parts.weights, f32, memory::format_tag::any);
     const memory::desc bias = with_bias ? memory::desc({parts.dst[1]}, f32, memory::format_tag::x) : memory::desc();
     const auto inference = dnnl::prop_kind::forward_inference;
@@ -122,8 +134,9 @@ Primitive make_primitive(const CpuContext& context, const ConvParts& parts, bool
         take(pd);
         made.primitive = dnnl::deconvolution_forward(pd);
     } else {
-        const dnnl::convolution_forward::desc desc(inference, dnnl::algorithm::convolution_direct, src, weights, bias, dst, parts.strides,
-                                                   parts.dilates, parts.pads, parts.pads);
+        const auto algorithm = parts.winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
+        const dnnl::convolution_forward::desc desc(inference, algorithm, src, weights, bias, dst, parts.strides, parts.dilates, parts.pads,
+                                                   parts.pads);
         const dnnl::convolution_forward::primitive_desc pd(desc, attributes, context.engine);
         take(pd);
         made.primitive = dnnl::convolution_forward(pd);
@@ -131,6 +144,7 @@ Primitive make_primitive(const CpuContext& context, const ConvParts& parts, bool
     return made;
 }
 
+/// Throws dnnl::error.
 CpuKernelChoice build(const CpuContext& context, const CpuGroupView& view, const ConvParts& parts, const OnednnEpilogue& epilogue) {
     dnnl::primitive_attr attributes;
     attributes.set_post_ops(epilogue.post_ops);
@@ -144,14 +158,14 @@ CpuKernelChoice build(const CpuContext& context, const CpuGroupView& view, const
     choice.input_unused.assign(view.inputs.size(), true);
     choice.input_layouts.resize(view.inputs.size());
     const ConvLayout& layout = parts.problem.layout;
-    const Layout result_layout = channels_last(parts.result_layout);
+    const Layout result_layout = parts.winograd ? Layout::blocked(made.dst) : channels_last(parts.result_layout);
     choice.output_layouts = {result_layout};
     const auto read = [&](std::size_t input, const Layout& wanted) {
         choice.input_unused[input] = false;
         choice.input_layouts[input] = wanted;
     };
 
-    read(parts.image, channels_last(parts.backward ? layout.dst : layout.src));
+    read(parts.image, parts.winograd ? Layout::blocked(made.src) : channels_last(parts.backward ? layout.dst : layout.src));
     std::vector<OnednnKernel::Argument> arguments;
     arguments.push_back({DNNL_ARG_SRC, kernel->input(parts.image, made.src)});
 
@@ -214,9 +228,18 @@ std::optional<CpuKernelChoice> build_convolution(const CpuContext& context, cons
     result.channels = parts->dst[1];
     result.full_desc = memory::desc(parts->dst, memory::data_type::f32, memory::format_tag::nhwc);
     result.allow_scale = constant;
+    result.image_input = parts->image;
     try {
         const std::optional<OnednnEpilogue> epilogue = onednn_epilogue(context, view, result);
         if (!epilogue) return std::nullopt;
+        if (suits_winograd(context, *parts) && epilogue->operands.empty()) {
+            ConvParts winograd = *parts;
+            winograd.winograd = true;
+            try {
+                return build(context, view, winograd, *epilogue);
+            } catch (const dnnl::error&) { // not on this processor: directly
+            }
+        }
         return build(context, view, *parts, *epilogue);
     } catch (const dnnl::error&) {
         return std::nullopt;

@@ -28,6 +28,17 @@ bool is_clip(const EpilogueStep& step) {
            (step.algorithm == algorithm::eltwise_clip || (step.algorithm == algorithm::eltwise_relu && step.alpha == 0));
 }
 
+/// Additions that follow one another may change places: those that can become the bias come first.
+void biases_first(std::vector<EpilogueStep>& steps) {
+    const auto addition = [](const EpilogueStep& step) { return step.kind == EpilogueStep::Kind::add; };
+    for (auto begin = steps.begin(); begin != steps.end();) {
+        begin = std::find_if(begin, steps.end(), addition);
+        const auto end = std::find_if_not(begin, steps.end(), addition);
+        std::stable_partition(begin, end, [](const EpilogueStep& step) { return step.reach != Reach::full; });
+        begin = end;
+    }
+}
+
 /// MAX and MIN with numbers, ReLU and its bounded forms: consecutive ones are one clip.
 std::vector<EpilogueStep> merge_clips(const std::vector<EpilogueStep>& steps) {
     std::vector<EpilogueStep> merged;
@@ -55,7 +66,9 @@ public:
     Lowering(const CpuContext& context, const CpuGroupView& view, const OnednnResult& result) : context_(context), view_(view), result_(result) {}
 
     std::optional<OnednnEpilogue> run() {
-        for (const EpilogueStep& step : merge_clips(view_.group.epilogue))
+        std::vector<EpilogueStep> steps = merge_clips(view_.group.epilogue);
+        biases_first(steps);
+        for (const EpilogueStep& step : steps)
             if (!lower(step)) return std::nullopt;
         return std::move(out_);
     }
@@ -114,7 +127,7 @@ bool Lowering::into_weights(const EpilogueStep& step) {
 bool Lowering::add_operand(const EpilogueStep& step) {
     const CpuValueInfo& operand = view_.inputs[step.operand];
     const bool add = step.kind == EpilogueStep::Kind::add;
-    if (step.reach == Reach::full && add && !step.negate && result_.allow_sum && out_.sum_input < 0 && operand.dies) {
+    if (step.reach == Reach::full && add && !step.negate && step.operand != result_.image_input && out_.sum_input < 0 && operand.dies) {
         out_.post_ops.append_sum(1);
         out_.sum_input = static_cast<int>(step.operand);
         return true;

@@ -30,7 +30,7 @@ struct OnednnResult {
     std::int64_t channels = 1;
     dnnl::memory::desc full_desc;   ///< how a full operand must lie; the planner moves it there
     bool allow_scale = true;        ///< the weights are constant, so a factor can go into them
-    bool allow_sum = true;
+    std::size_t image_input = 0;    ///< the group input that the primitive reads: never written over
 };
 
 /// Nothing when a step has no form in oneDNN. `inputs` parallel to the group's inputs.
