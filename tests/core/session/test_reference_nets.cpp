@@ -49,7 +49,8 @@ public:
         const auto found = archived_.find(name);
         if (found != archived_.end()) return found->second;
         const auto path = folder_ / (name + ".npy");
-        if (!std::filesystem::exists(path)) return std::nullopt;
+        std::error_code ignored; // a name may be too long for a file
+        if (!std::filesystem::exists(path, ignored)) return std::nullopt;
         auto array = read_npy(path);
         return array ? std::optional(array->tensor) : std::nullopt;
     }
