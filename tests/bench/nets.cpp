@@ -127,6 +127,10 @@ int main(int argc, char** argv) {
                     run.passed() ? "passed" : "FAILED", worst, seconds.front() * 1e3, seconds[seconds.size() / 2] * 1e3,
                     seconds[std::min(seconds.size() - 1, seconds.size() * 95 / 100)] * 1e3,
                     static_cast<double>(report->plan.arena_bytes) / 1048576, static_cast<double>(report->plan.weight_bytes) / 1048576);
+        for (const AssertVerdict& verdict : run.verdicts)
+            if (!verdict.passed)
+                std::printf("  %s: %s expected %g, got %g at %llu\n", verdict.name.c_str(), verdict.mismatch.c_str(), verdict.expected, verdict.got,
+                            static_cast<unsigned long long>(verdict.index));
         if (options.machine) {
             const Rates work = work_of(path);
             std::printf("  %.1f GFLOP/s (%.0f %% of a core's peak), %.1f GB/s (%.0f %% of copying)\n", work.flops / seconds.front() / 1e9,
