@@ -1,0 +1,231 @@
+#include "graph/graph_diff.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <unordered_map>
+
+namespace megascope {
+
+namespace {
+
+using Hash = std::size_t;
+
+Hash mix(Hash seed, Hash value) { return seed ^ (value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2)); }
+Hash hash_text(std::string_view text) { return std::hash<std::string_view>{}(text); }
+
+/// Of what the operator itself says all but names and values: two operators with equal hashes do the same.
+Hash own_hash(const Opr& opr) {
+    Hash h = opr.type.empty() ? Hash(opr.type_id) : hash_text(opr.type);
+    for (const Param& param : opr.params) {
+        h = mix(h, hash_text(param.type().name));
+        for (std::size_t i = 0; i < param.type().fields.size(); ++i) h = mix(h, hash_text(param.text(i)));
+    }
+    if (opr.output_dtype) h = mix(h, hash_text(opr.output_dtype->text()));
+    for (const StoredTensor& tensor : opr.tensors) {
+        h = mix(h, tensor.dtype ? hash_text(tensor.dtype->text()) : 1);
+        h = mix(h, tensor.shape ? hash_text(tensor.shape->text()) : 2);
+        h = mix(h, tensor.data_size);
+    }
+    return mix(h, opr.outputs.size());
+}
+
+/// Of an operator and of everything above it. Small constants count with their content, which tells index constants apart;
+/// weights do not, so that retrained models still match.
+std::vector<Hash> upstream_hashes(const Graph& graph) {
+    constexpr std::size_t small = 256;
+    std::vector<Hash> hashes(graph.oprs().size());
+    for (const Opr& opr : graph.oprs()) {
+        Hash h = own_hash(opr);
+        for (const StoredTensor& tensor : opr.tensors)
+            if (tensor.data && tensor.data_size <= small)
+                h = mix(h, hash_text({reinterpret_cast<const char*>(tensor.data.get()), tensor.data_size}));
+        for (VarId in : opr.inputs) h = mix(mix(h, hashes[graph.var(in).producer.index()]), graph.var(in).output_index);
+        hashes[opr.id.index()] = h;
+    }
+    return hashes;
+}
+
+class Matcher {
+public:
+    Matcher(const Graph& a, const Graph& b) : a_(a), b_(b), b_of_(a.oprs().size()), a_of_(b.oprs().size()) {}
+
+    void by_upstream() {
+        const std::vector<Hash> of_a = upstream_hashes(a_), of_b = upstream_hashes(b_);
+        pair_up([&](const Opr& opr, bool first) { return (first ? of_a : of_b)[opr.id.index()]; });
+    }
+    void by_name() {
+        pair_up([&](const Opr& opr, bool first) -> std::optional<Hash> {
+            const Graph& graph = first ? a_ : b_;
+            const std::string& name = !opr.name.empty() || opr.outputs.empty() ? opr.name : graph.var(opr.outputs[0]).name;
+            if (name.empty()) return std::nullopt;
+            return mix(hash_text(name), hash_text(opr.type));
+        });
+    }
+    /// Neighbours of matched operators, until nothing more is found.
+    void by_place() {
+        bool found = true;
+        while (found) {
+            found = false;
+            // Downwards, then upwards: a chain is found in one round whichever end is matched.
+            for (const Opr& opr : a_.oprs()) found |= !b_of_[opr.id.index()].valid() && place(opr);
+            for (std::size_t i = a_.oprs().size(); i-- > 0;) found |= !b_of_[i].valid() && place(a_.oprs()[i]);
+        }
+    }
+
+    [[nodiscard]] const std::vector<OprId>& b_of() const { return b_of_; }
+    [[nodiscard]] const std::vector<OprId>& a_of() const { return a_of_; }
+
+private:
+    /// Pairs unmatched operators with equal keys in order.
+    template <class Key>
+    void pair_up(Key&& key) {
+        std::unordered_map<Hash, std::vector<OprId>> waiting;
+        for (auto it = b_.oprs().rbegin(); it != b_.oprs().rend(); ++it)
+            if (!a_of_[it->id.index()].valid())
+                if (const std::optional<Hash> k = key(*it, false)) waiting[*k].push_back(it->id);
+        for (const Opr& opr : a_.oprs()) {
+            if (b_of_[opr.id.index()].valid()) continue;
+            const std::optional<Hash> k = key(opr, true);
+            if (!k) continue;
+            const auto it = waiting.find(*k);
+            if (it == waiting.end() || it->second.empty()) continue;
+            match(opr.id, it->second.back());
+            it->second.pop_back();
+        }
+    }
+
+    /// An unmatched operator of b of the same type that reads, or is read by, the counterpart of a neighbour at the same position.
+    bool place(const Opr& opr) {
+        for (std::size_t i = 0; i < opr.inputs.size(); ++i) {
+            const Var& read = a_.var(opr.inputs[i]);
+            const OprId other = b_of_[read.producer.index()];
+            if (!other.valid() || read.output_index >= b_.opr(other).outputs.size()) continue;
+            for (OprId consumer : b_.consumers(b_.opr(other).outputs[read.output_index])) {
+                const Opr& candidate = b_.opr(consumer);
+                if (fits(opr, candidate) && i < candidate.inputs.size() && b_.var(candidate.inputs[i]).producer == other) {
+                    match(opr.id, consumer);
+                    return true;
+                }
+            }
+        }
+        for (VarId out : opr.outputs)
+            for (OprId consumer : a_.consumers(out)) {
+                const OprId other = b_of_[consumer.index()];
+                if (!other.valid()) continue;
+                const Opr &reader = a_.opr(consumer), &counterpart = b_.opr(other);
+                for (std::size_t i = 0; i < reader.inputs.size() && i < counterpart.inputs.size(); ++i) {
+                    if (reader.inputs[i] != out) continue;
+                    const Opr& candidate = b_.producer(counterpart.inputs[i]);
+                    if (fits(opr, candidate)) {
+                        match(opr.id, candidate.id);
+                        return true;
+                    }
+                }
+            }
+        return false;
+    }
+
+    [[nodiscard]] bool fits(const Opr& opr, const Opr& candidate) const {
+        return !a_of_[candidate.id.index()].valid() && candidate.type == opr.type && candidate.type_id == opr.type_id &&
+               candidate.outputs.size() == opr.outputs.size();
+    }
+    void match(OprId a, OprId b) {
+        b_of_[a.index()] = b;
+        a_of_[b.index()] = a;
+    }
+
+    const Graph& a_;
+    const Graph& b_;
+    std::vector<OprId> b_of_, a_of_;
+};
+
+std::string text(const std::optional<DType>& dtype) { return dtype ? dtype->text() : "none"; }
+std::string text(const std::optional<Shape>& shape) { return shape ? shape->text() : "none"; }
+
+void compare_params(const Opr& a, const Opr& b, OprMatch& match) {
+    if (a.params == b.params) return;
+    match.params = true;
+    for (std::size_t i = 0; i < a.params.size() && i < b.params.size(); ++i) {
+        const Param &x = a.params[i], &y = b.params[i];
+        if (&x.type() != &y.type()) {
+            match.what.push_back("param " + x.type().name + " → " + y.type().name);
+            continue;
+        }
+        for (std::size_t k = 0; k < x.type().fields.size(); ++k)
+            if (x.value(k) != y.value(k)) match.what.push_back(x.type().fields[k].name + ": " + x.text(k) + " → " + y.text(k));
+    }
+    if (a.params.size() != b.params.size())
+        match.what.push_back(std::to_string(a.params.size()) + " params → " + std::to_string(b.params.size()));
+}
+
+void compare_values(const Opr& a, const Opr& b, OprMatch& match) {
+    const auto differs = [&](std::string what) {
+        match.values = true;
+        match.what.push_back(std::move(what));
+    };
+    if (a.tensors.size() != b.tensors.size()) {
+        differs(std::to_string(a.tensors.size()) + " stored tensors → " + std::to_string(b.tensors.size()));
+        return;
+    }
+    for (std::size_t i = 0; i < a.tensors.size(); ++i) {
+        const StoredTensor &x = a.tensors[i], &y = b.tensors[i];
+        const std::string which = a.tensors.size() == 1 ? "value" : "tensor " + std::to_string(i);
+        if (x.dtype != y.dtype) differs(which + ": " + text(x.dtype) + " → " + text(y.dtype));
+        if (x.shape != y.shape) differs(which + ": " + text(x.shape) + " → " + text(y.shape));
+        if (x.dtype != y.dtype || x.shape != y.shape) continue;
+        if (x.data_size != y.data_size || (x.data_size && x.data != y.data && std::memcmp(x.data.get(), y.data.get(), x.data_size) != 0))
+            differs(which + ": other content");
+    }
+    if (a.blobs != b.blobs) differs("other embedded data");
+}
+
+} // namespace
+
+bool GraphDiff::same() const {
+    return only_a.empty() && only_b.empty() && std::all_of(matches.begin(), matches.end(), [](const OprMatch& m) { return m.same(); });
+}
+
+Expected<GraphDiff> diff_graphs(const Graph& a, const Graph& b, const CancelToken& cancel) {
+    Matcher matcher(a, b);
+    matcher.by_upstream();
+    matcher.by_name();
+    matcher.by_place();
+
+    GraphDiff diff;
+    diff.b_of = matcher.b_of();
+    for (const Opr& x : a.oprs()) {
+        if (cancel.cancelled()) return CancelToken::error();
+        const OprId other = diff.b_of[x.id.index()];
+        if (!other.valid()) {
+            diff.only_a.push_back(x.id);
+            continue;
+        }
+        const Opr& y = b.opr(other);
+        OprMatch match;
+        match.a = x.id;
+        match.b = other;
+        match.name = x.name != y.name;
+        compare_params(x, y, match);
+        compare_values(x, y, match);
+        if (x.comp_nodes != y.comp_nodes || x.output_dtype != y.output_dtype) {
+            match.config = true;
+            if (x.output_dtype != y.output_dtype) match.what.push_back("output dtype: " + text(x.output_dtype) + " → " + text(y.output_dtype));
+            if (x.comp_nodes != y.comp_nodes) match.what.push_back("other comp nodes");
+        }
+        match.inputs = x.inputs.size() != y.inputs.size();
+        if (match.inputs) match.what.push_back(std::to_string(x.inputs.size()) + " inputs → " + std::to_string(y.inputs.size()));
+        for (std::size_t i = 0; !match.inputs && i < x.inputs.size(); ++i) {
+            const Var &read = a.var(x.inputs[i]), &other_read = b.var(y.inputs[i]);
+            if (diff.b_of[read.producer.index()] == other_read.producer && read.output_index == other_read.output_index) continue;
+            match.inputs = true;
+            match.what.push_back("input " + std::to_string(i) + ": " + a.display_name(read.id) + " → " + b.display_name(other_read.id));
+        }
+        diff.matches.push_back(std::move(match));
+    }
+    for (const Opr& y : b.oprs())
+        if (!matcher.a_of()[y.id.index()].valid()) diff.only_b.push_back(y.id);
+    return diff;
+}
+
+} // namespace megascope

@@ -1,0 +1,109 @@
+#include <QtTest>
+
+#include "core/graph/graph_fixture.h"
+#include "graph/graph_diff.h"
+
+using namespace megascope;
+
+namespace {
+
+/// Three layers; `twist` changes one thing.
+std::shared_ptr<const Graph> network(const std::string& twist = {}, const std::string& prefix = {}) {
+    GraphFixture f;
+    const VarId data = f.input("data");
+    VarId x = data;
+    for (int i = 0; i < 3; ++i) {
+        const std::string layer = prefix + std::to_string(i);
+        const float weight = twist == "weight" && i == 1 ? 9.0F : static_cast<float>(i);
+        const VarId w = f.constant({weight, 1, 2, 3}, layer + ".w");
+        x = f.opr(twist == "type" && i == 1 ? "Local" : "Convolution", {x, w}, layer + ".conv");
+        if (!(twist == "removed" && i == 1)) x = f.opr("Elemwise", {x}, layer + ".relu");
+        if (twist == "added" && i == 1) x = f.opr("Pooling", {x}, layer + ".pool");
+        if (twist == "rewired" && i == 2) x = f.opr("Elemwise", {data}, "2.relu");
+    }
+    f.output(f.opr("Softmax", {x}, prefix + "softmax"));
+    return f.finish();
+}
+
+GraphDiff diff(const std::shared_ptr<const Graph>& a, const std::shared_ptr<const Graph>& b) { return *diff_graphs(*a, *b); }
+
+} // namespace
+
+class GraphDiffTest : public QObject {
+    Q_OBJECT
+private slots:
+    void equalGraphsAreTheSame() {
+        const GraphDiff d = diff(network(), network());
+        QVERIFY(d.same());
+        QCOMPARE(d.matches.size(), std::size_t(11));
+        QVERIFY(diff(network(), network({}, "other.")).same()); // names alone make no difference
+    }
+
+    void otherWeightsAreFoundWhereTheyAre() {
+        const auto a = network(), b = network("weight");
+        const GraphDiff d = diff(a, b);
+        QVERIFY(!d.same());
+        QVERIFY(d.only_a.empty() && d.only_b.empty());
+        std::vector<std::string> changed;
+        for (const OprMatch& m : d.matches)
+            if (!m.same()) {
+                QVERIFY(m.values && !m.params && !m.inputs && !m.config);
+                changed.push_back(a->opr(m.a).name + " " + m.what.at(0));
+            }
+        QCOMPARE(changed, (std::vector<std::string>{"1.w value: other content"}));
+    }
+
+    void addedAndRemovedOperators() {
+        const auto plain = network(), added = network("added"), removed = network("removed");
+        const GraphDiff more = diff(plain, added);
+        QCOMPARE(more.only_a.size(), std::size_t(0));
+        QCOMPARE(more.only_b.size(), std::size_t(1));
+        QCOMPARE(added->opr(more.only_b[0]).type, std::string("Pooling"));
+        // The layer behind it reads something else now.
+        int rewired = 0;
+        for (const OprMatch& m : more.matches) rewired += m.inputs;
+        QCOMPARE(rewired, 1);
+        const GraphDiff less = diff(plain, removed);
+        QCOMPARE(less.only_a.size(), std::size_t(1));
+        QCOMPARE(plain->opr(less.only_a[0]).name, std::string("1.relu"));
+    }
+
+    void otherTypeIsAnotherOperator() {
+        const GraphDiff d = diff(network(), network("type"));
+        QCOMPARE(d.only_a.size(), std::size_t(1));
+        QCOMPARE(d.only_b.size(), std::size_t(1));
+    }
+
+    void rewiredInputIsNamed() {
+        const GraphDiff d = diff(network(), network("rewired"));
+        bool found = false;
+        for (const OprMatch& m : d.matches)
+            for (const std::string& what : m.what) found = found || what.find("input 0:") == 0;
+        QVERIFY(found);
+    }
+
+    void withoutNamesThePlaceDecides() {
+        // Nothing has a name and the weight near the input differs in shape, so that all below it hashes differently.
+        const auto build = [](std::initializer_list<float> first) {
+            GraphFixture f;
+            VarId x = f.opr("Convolution", {f.input(""), f.constant(first)});
+            for (int i = 0; i < 50; ++i) x = f.opr(i % 2 ? "Elemwise" : "Pooling", {x});
+            f.output(x);
+            return f.finish();
+        };
+        const GraphDiff d = diff(build({1, 2}), build({1, 2, 3}));
+        QVERIFY(d.only_a.empty() && d.only_b.empty());
+        int changed = 0;
+        for (const OprMatch& m : d.matches) changed += !m.same();
+        QCOMPARE(changed, 1);
+    }
+
+    void cancelled() {
+        CancelToken token;
+        token.cancel();
+        QVERIFY(!diff_graphs(*network(), *network(), token));
+    }
+};
+
+QTEST_APPLESS_MAIN(GraphDiffTest)
+#include "test_graph_diff.moc"
