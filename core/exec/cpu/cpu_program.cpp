@@ -125,7 +125,8 @@ Expected<void> CpuProgram::recompute(Run& run, PlanStepWork& step) {
         const Opr& opr = graph_->opr(id);
         std::vector<Tensor> inputs;
         for (const VarId var : opr.inputs) {
-            MGS_ASSIGN(Tensor value, plain_copy(run, var));
+            const auto place = step.recompute_inputs.find(var);
+            MGS_ASSIGN(Tensor value, place != step.recompute_inputs.end() ? plain_copy_of_value(run, place->second) : plain_copy(run, var));
             inputs.push_back(std::move(value));
         }
         MGS_ASSIGN(std::vector<Tensor> outputs, kernel->run(inputs));

@@ -309,7 +309,17 @@ Expected<void> Planner::add_taps(const OprGroup& group) {
         step().recompute.emplace_back(id, std::move(kernel));
         for (const VarId var : opr.inputs) {
             const VarFacts& fact = facts_[var.index()];
-            if (fact.constant) plan_->constants.emplace(var, *fact.constant);
+            if (fact.constant) {
+                plan_->constants.emplace(var, *fact.constant);
+                continue;
+            }
+            // Where it lies before this step begins; looking must not make anything live longer.
+            for (const std::uint32_t id : places_[var.index()]) {
+                const PlanValue& value = plan_->values[id];
+                const PlanValue& root = plan_->values[value.root];
+                const bool there = value.first < step_number() && (root.home != PlanValue::Home::arena || root.last >= step_number());
+                if (there) step().recompute_inputs.insert_or_assign(var, id);
+            }
         }
     }
     return {};

@@ -53,6 +53,7 @@ struct PlanStepWork {
     std::vector<PlanTap> taps;
     /// The group's operators one by one, for taps of vars that the fused kernel never stores.
     std::vector<std::pair<OprId, std::unique_ptr<LooseKernel>>> recompute;
+    std::unordered_map<VarId, std::uint32_t> recompute_inputs; ///< values that the group reads, as they lie before the step
     std::unique_ptr<LooseStep> loose; ///< instead of actions
     std::size_t scratch_offset = 0;   ///< in the arena
 };
