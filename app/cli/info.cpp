@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -5,6 +7,7 @@
 #include "commands.h"
 #include "console.h"
 #include "facts.h"
+#include "session/assertions.h"
 #include "session/inputs.h"
 
 namespace megascope::cli {
@@ -69,9 +72,14 @@ void print_graph(const StoredGraph& stored) {
                     std::string(input.is_expectation ? "expected value" : "") + (input.has_default ? "has a default value" : "")});
     print(inputs.empty() ? "    none\n" : inputs.text(4));
     print("\n  Outputs\n");
-    Table outputs({{""}, {""}, {""}});
-    for (const GraphOutput& output : graph.outputs())
-        outputs.add({graph.display_name(output.var), var_text(info.var(output.var)), output.alias.empty() ? "" : "alias " + output.alias});
+    Table outputs({{""}, {""}, {""}, {""}});
+    const std::vector<Assertion> assertions = find_assertions(graph);
+    for (const GraphOutput& output : graph.outputs()) {
+        const auto assertion = std::ranges::find(assertions, graph.var(output.var).producer, &Assertion::opr);
+        outputs.add({graph.display_name(asserted_var(graph, output.var)), var_text(info.var(output.var)),
+                     assertion == assertions.end() ? "" : "asserted, error at most " + format_number(assertion->maxerr, 3),
+                     output.alias.empty() ? "" : "alias " + output.alias});
+    }
     print(outputs.text(4));
     print("\n  " + plural(graph.oprs().size(), "operator") + ", " + plural(graph.vars().size(), "var") + "\n");
     Table types({{"", Table::Align::right}, {""}});

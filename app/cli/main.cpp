@@ -22,6 +22,9 @@ int main(int argc, char** argv) {
     cli::add_testcase(app, status);
     cli::add_profile(app, status);
     cli::add_profile_analyze(app, status);
+    cli::add_operators(app, status);
+    cli::add_convert(app, status);
+    cli::add_diff(app, status);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -9,6 +9,7 @@
 #include "console.h"
 #include "facts.h"
 #include "running.h"
+#include "session/assertions.h"
 #include "tensor/npy.h"
 #include "tensor/statistics.h"
 
@@ -64,7 +65,7 @@ std::string output_table(const RunReport& report, const Graph& graph, bool no_ti
             if (!output.has_value()) continue;
             const auto s = tensor_statistics(output);
             if (!s) continue;
-            table.add({std::to_string(run.testcase), graph.display_name(graph.outputs()[i].var), output.dtype().text() + " " + output.shape().text(),
+            table.add({std::to_string(run.testcase), graph.display_name(asserted_var(graph, graph.outputs()[i].var)), output.dtype().text() + " " + output.shape().text(),
                        plain_number(s->min), plain_number(s->max), plain_number(s->mean), s->nan + s->inf ? std::to_string(s->nan + s->inf) : "",
                        time_text(run, no_times)});
         }
@@ -98,7 +99,7 @@ Json report_json(const RunReport& report, const Graph& graph, const PreparedRun&
         Json outputs = Json::array();
         for (std::size_t i = 0; i < run.outputs.size(); ++i) {
             if (!run.outputs[i].has_value()) continue;
-            Json output = {{"name", graph.display_name(graph.outputs()[i].var)}, {"dtype", to_json(run.outputs[i].dtype())},
+            Json output = {{"name", graph.display_name(asserted_var(graph, graph.outputs()[i].var))}, {"dtype", to_json(run.outputs[i].dtype())},
                            {"shape", to_json(run.outputs[i].shape())}};
             if (const auto s = tensor_statistics(run.outputs[i]); s && s->finite() > 0)
                 output.update({{"min", s->min}, {"max", s->max}, {"mean", s->mean}, {"sd", s->sd}, {"nan", s->nan}, {"inf", s->inf}});

@@ -70,7 +70,8 @@ Expected<GivenInputs> gather_inputs(const Graph& graph, const RunFlags& flags) {
         const auto input = std::ranges::find(inputs, name, &GraphInput::name);
         if (equals == std::string::npos || input == inputs.end()) {
             std::string names;
-            for (const GraphInput& i : inputs) names += (names.empty() ? "" : ", ") + i.text();
+            for (const GraphInput& i : inputs)
+                if (!i.is_expectation) names += (names.empty() ? "" : ", ") + i.text();
             return fail(ErrorCode::invalid_argument, "'" + assignment + "' gives no input a value (the form is NAME=FILE.npy); the inputs are " + names + ".");
         }
         MGS_ASSIGN(FedInput fed, read_source(assignment.substr(equals + 1), {input->name, input->dtype, input->shape}, {}, stream));

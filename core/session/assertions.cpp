@@ -8,13 +8,12 @@ namespace {
 
 bool is_assertion(const Opr& opr) { return opr.type == "AssertEqual" && opr.inputs.size() >= 2 && opr.outputs.size() == 1; }
 
-/// AssertEquals may be chained; what the innermost one asserts is the network's own value.
-VarId asserted_var(const Graph& graph, VarId var) {
-    while (is_assertion(graph.producer(var))) var = graph.producer(var).inputs[1];
-    return var;
-}
-
 } // namespace
+
+VarId asserted_var(const Graph& graph, VarId output) {
+    while (is_assertion(graph.producer(output))) output = graph.producer(output).inputs[1];
+    return output;
+}
 
 std::vector<Assertion> find_assertions(const Graph& graph) {
     std::vector<Assertion> found;

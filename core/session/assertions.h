@@ -20,6 +20,9 @@ struct Assertion {
     std::optional<std::size_t> expect_input; ///< position in `graph.inputs()` when `expect` is fed directly
 };
 
+/// What an output stands for: the var that its AssertEqual asserts (through several of them, if need be), else itself.
+[[nodiscard]] VarId asserted_var(const Graph& graph, VarId output);
+
 /// All AssertEqual operators, in file order.
 [[nodiscard]] std::vector<Assertion> find_assertions(const Graph& graph);
 

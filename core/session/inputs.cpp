@@ -45,7 +45,8 @@ Expected<std::vector<Tensor>> bind_inputs(std::span<const GraphInput> inputs, st
         const auto input = std::ranges::find(inputs, given.name, &GraphInput::name);
         if (input == inputs.end()) {
             std::string list;
-            for (const GraphInput& i : inputs) list += (list.empty() ? "" : ", ") + i.text();
+            for (const GraphInput& i : inputs)
+                if (!i.is_expectation) list += (list.empty() ? "" : ", ") + i.text();
             return fail(ErrorCode::invalid_argument, "There is no input named '" + given.name + "'; the graph's inputs are " +
                                                          (list.empty() ? "none" : list) + ".");
         }
