@@ -70,16 +70,19 @@ Expected<void> argsort_backward(const KernelArgs& args) {
     return {};
 }
 
-/// k > 0: the k smallest, k < 0: the |k| largest; always given in order, which is one of the orders NOSORT allows.
+/// k > 0: the k smallest, k < 0: the |k| largest, at most as many as there are; always given in order, which is one of the
+/// orders NOSORT allows.
 Expected<void> topk(const KernelArgs& args) {
     const TensorRef& src = args.inputs[0];
     const std::int64_t k = stored_at(args.inputs[1], 0);
-    const std::int64_t count = std::abs(k);
-    if (src.shape.ndim() != 2 || k == 0 || count > src.shape[1])
+    const std::int64_t count = std::min(std::abs(k), src.shape[1]);
+    if (src.shape.ndim() != 2 || count == 0)
         return fail(ErrorCode::invalid_argument,
                     "TopK with k = " + std::to_string(k) + " does not fit data of shape " + src.shape.text() + ".");
     const bool only_kth = args.opr.param().enum_name("mode") == "KTH_ONLY";
     const auto n = src.shape[1];
+    const std::int64_t count = std::min(std::abs(k), n); // a row has no more to give
+    if (count == 0) return {};
     std::vector<double> row(static_cast<std::size_t>(n));
     std::vector<std::int64_t> positions;
     for (std::int64_t r = 0; r < src.shape[0]; ++r) {
