@@ -81,8 +81,6 @@ Expected<void> topk(const KernelArgs& args) {
                     "TopK with k = " + std::to_string(k) + " does not fit data of shape " + src.shape.text() + ".");
     const bool only_kth = args.opr.param().enum_name("mode") == "KTH_ONLY";
     const auto n = src.shape[1];
-    const std::int64_t count = std::min(std::abs(k), n); // a row has no more to give
-    if (count == 0) return {};
     std::vector<double> row(static_cast<std::size_t>(n));
     std::vector<std::int64_t> positions;
     for (std::int64_t r = 0; r < src.shape[0]; ++r) {
