@@ -7,9 +7,11 @@ namespace megascope {
 // One function per family; each refuses what it cannot build. All may be called from any thread.
 
 [[nodiscard]] std::optional<CpuKernelChoice> build_convolution(const CpuContext& context, const CpuGroupView& view);
+[[nodiscard]] std::optional<CpuKernelChoice> build_integer_convolution(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_matmul(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_pooling(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_elemwise(const CpuContext& context, const CpuGroupView& view);
+[[nodiscard]] std::optional<CpuKernelChoice> build_reduce(const CpuContext& context, const CpuGroupView& view);
 /// The plain kernel of a single operator, which reads and writes plain layouts. Nothing when there is none.
 [[nodiscard]] std::optional<CpuKernelChoice> build_reference(const CpuContext& context, const CpuGroupView& view);
 

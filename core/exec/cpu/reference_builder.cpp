@@ -26,7 +26,7 @@ private:
     std::vector<MutTensorRef> outputs_;
 };
 
-constexpr CpuKernelBuilder fast_builders[] = {build_convolution, build_matmul, build_pooling, build_elemwise};
+constexpr CpuKernelBuilder fast_builders[] = {build_convolution, build_integer_convolution, build_matmul, build_pooling, build_elemwise, build_reduce};
 
 } // namespace
 

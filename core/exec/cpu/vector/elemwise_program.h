@@ -28,11 +28,14 @@ public:
     /// Decides where results live. The last formula's result is the program's.
     void finish();
 
+    /// Without formulas the program is its first input.
+    [[nodiscard]] bool empty() const { return formulas_.empty(); }
+
     static constexpr std::size_t tile = 512; ///< elements
 
     /// Floats of temporary memory that `run` needs.
     [[nodiscard]] std::size_t temporaries() const { return buffers_ * tile; }
-    /// Computes `count` <= `tile` elements. `inputs` point at as many; `out` may be one of the inputs.
+    /// Computes `count` <= `tile` elements. Precondition: not empty. `inputs` point at as many; `out` may be one of the inputs.
     void run(const float* const* inputs, float* out, std::size_t count, float* temporary) const;
 
 private:
