@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Makes the pictures of README and docs from the built window, offscreen: bash packaging/screenshots.sh
+# They are always taken the same way, so that a change of the window shows as a change of the picture.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/.." && pwd)
+
+bash "$here/setup.sh"
+bash "$here/build.sh" release megascope megascope-worker
+out=$root/docs/images
+mkdir -p "$out"
+export QT_QPA_PLATFORM=offscreen
+sample=$root/resources/samples/resnet18_w4.test.mge
+
+shot() { # shot NAME ARGUMENTS...
+  local name=$1
+  shift
+  "$root/build/release/bin/megascope" --screenshot "$out/$name.png" "$@" 2>/dev/null
+  echo "docs/images/$name.png"
+}
+
+shot window --size 1440x900 --theme light --run "$sample"
+shot window-dark --size 1440x900 --theme dark --run "$sample"
+shot opened --size 1280x800 --theme light --select conv "$sample"
+shot timeline --size 1440x900 --theme light --view timeline "$root/tests/data/profile/lenet_lar_profile.json"
