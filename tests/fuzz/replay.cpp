@@ -17,7 +17,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-constexpr int mutations_per_seed = 200;
+constexpr int mutations_per_seed = 1000;
 constexpr std::uintmax_t largest_seed = 64 * 1024;
 
 Bytes load(const std::filesystem::path& path) {
