@@ -111,7 +111,9 @@ int bench(const BenchOptions& options) {
     const auto opened = open_model(options.file);
     if (!opened) return report(opened.error());
     const Model& model = **opened;
-    const Graph& graph = *model.main().graph;
+    const auto stored = chosen_graph(model, options.flags);
+    if (!stored) return report(stored.error());
+    const Graph& graph = *(*stored)->graph;
     const auto prepared = prepare_run(model, options.flags, options.testcases);
     if (!prepared) return report(prepared.error());
     RunRequest request = prepared->request;

@@ -63,8 +63,8 @@ void print_markdown() {
     print("# Operators\n\n"
           "Every operator class that a MegEngine dump can contain, by category. Inputs in brackets may be absent; an ellipsis stands for any "
           "number of further inputs. \"Runs\" says whether Megascope can compute the operator: the reference backend holds the plain kernels, and "
-          "the cpu backend uses them wherever it has no faster one. \"Cost\" says whether operations are counted. The shapes of all operators that "
-          "run are inferred.\n\n"
+          "the cpu backend uses them wherever it has no faster one. \"Cost\" says whether operations are counted. Shapes are inferred for every "
+          "operator of the library itself; the sizes that CondTake and NonZero take are known only when they have run.\n\n"
           "`megascope-cli operators NAME` shows one class with all params; `megascope-cli operators --markdown` writes this page.\n");
     std::map<OprCategory, std::vector<const OprDef*>> by_category;
     for (const OprDef& def : Catalogue::builtin().all()) by_category[def.category].push_back(&def);

@@ -132,7 +132,9 @@ int run(const RunOptions& options) {
     const auto opened = open_model(options.file);
     if (!opened) return report(opened.error());
     const Model& model = **opened;
-    const Graph& graph = *model.main().graph;
+    const auto stored = chosen_graph(model, options.flags);
+    if (!stored) return report(stored.error());
+    const Graph& graph = *(*stored)->graph;
     auto prepared = prepare_run(model, options.flags, options.testcases);
     if (!prepared) return report(prepared.error());
     prepared->request.iterations = options.iterations;
@@ -153,7 +155,7 @@ int run(const RunOptions& options) {
         if (!saved.empty()) out["saved"] = saved;
         print(out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
     } else {
-        print(options.file + ": " + std::string(container_name(model.main().container)) + ", " + std::to_string(graph.oprs().size()) + " operators; " +
+        print(options.file + ": " + std::string(container_name((*stored)->container)) + ", " + std::to_string(graph.oprs().size()) + " operators; " +
               ran->backend + ", " + (ran->threads == 0 ? std::string("one thread per core") : std::to_string(ran->threads) + (ran->threads == 1 ? " thread" : " threads")) +
               "\n");
         for (const std::string& note : prepared->notes) print(note + "\n");

@@ -39,6 +39,7 @@ std::string range_text(const DType& dtype) {
 void add_run_flags(CLI::App& command, RunFlags& flags, std::string& seed_text) {
     command.add_option("--backend", flags.backend, "Who computes: cpu or reference")->capture_default_str();
     command.add_option("--threads", flags.threads, "Threads; 0 is one per core")->capture_default_str()->check(CLI::Range(0, 1024));
+    command.add_option("--graph", flags.graph, "Which graph of a file with appended ones")->capture_default_str();
     command.add_flag("--unfused", flags.unfused, "Compute every operator by itself");
     command.add_flag("--in-process", flags.in_process, "Run in this process instead of megascope-worker");
     command.add_option("--input", flags.inputs, "NAME=SOURCE: a .npy file, an image, or #rand(min,max); the file's testcases are left aside")
@@ -99,6 +100,12 @@ Expected<GivenInputs> gather_inputs(const Graph& graph, const RunFlags& flags) {
     return given;
 }
 
+Expected<const StoredGraph*> chosen_graph(const Model& model, const RunFlags& flags) {
+    if (flags.graph < model.graphs.size()) return &model.graphs[flags.graph];
+    return fail_in(ErrorCode::invalid_argument, "There is no graph " + std::to_string(flags.graph) + "; the file has " +
+                                                    std::to_string(model.graphs.size()) + ".", model.file->path().string());
+}
+
 Expected<PreparedRun> prepare_run(const Model& model, const RunFlags& flags, const std::vector<std::uint32_t>& testcases) {
     PreparedRun prepared;
     RunRequest& request = prepared.request;
@@ -106,11 +113,13 @@ Expected<PreparedRun> prepare_run(const Model& model, const RunFlags& flags, con
     request.backend = flags.backend;
     request.threads = flags.threads;
     request.unfused = flags.unfused;
+    request.graph = flags.graph;
+    MGS_ASSIGN(const StoredGraph* stored, chosen_graph(model, flags));
     for (const std::uint32_t testcase : testcases)
         if (testcase >= model.testcases.size())
             return fail_in(ErrorCode::invalid_argument, "There is no testcase " + std::to_string(testcase) + "; the file has " +
                                                             std::to_string(model.testcases.size()) + ".", model.file->path().string());
-    if (flags.inputs.empty() && !flags.seed && !model.testcases.empty()) {
+    if (flags.inputs.empty() && !flags.seed && flags.graph == 0 && !model.testcases.empty()) {
         request.testcases = testcases;
         if (testcases.empty()) {
             request.testcases.resize(model.testcases.size());
@@ -119,8 +128,8 @@ Expected<PreparedRun> prepare_run(const Model& model, const RunFlags& flags, con
         return prepared;
     }
     if (!testcases.empty())
-        return fail(ErrorCode::invalid_argument, "--testcase goes without --input and --rand: a testcase has all values.");
-    MGS_ASSIGN(GivenInputs given, gather_inputs(*model.main().graph, flags));
+        return fail(ErrorCode::invalid_argument, "--testcase goes without --input, --rand and --graph: a testcase has all values of the first graph.");
+    MGS_ASSIGN(GivenInputs given, gather_inputs(*stored->graph, flags));
     request.inputs = std::move(given.values);
     prepared.notes = std::move(given.notes);
     return prepared;

@@ -20,6 +20,7 @@ struct RunFlags {
     int threads = 1;
     bool unfused = false;
     bool in_process = false;
+    std::uint32_t graph = 0;         ///< which of the file's appended graphs
     std::vector<std::string> inputs; ///< NAME=SOURCE
     std::optional<std::uint64_t> seed; ///< --rand
 };
@@ -36,6 +37,9 @@ struct GivenInputs {
 /// The inputs of a graph that no testcase feeds: the given ones, and zeros or random values for the others. Expectations stay out.
 /// Errors: invalid_argument (unknown name, an input without a static shape), io, foreign.
 [[nodiscard]] Expected<GivenInputs> gather_inputs(const Graph& graph, const RunFlags& flags);
+
+/// The graph that the flags choose. Errors: invalid_argument.
+[[nodiscard]] Expected<const StoredGraph*> chosen_graph(const Model& model, const RunFlags& flags);
 
 /// A request for a model, and what to say about its inputs: the chosen testcases, or given inputs.
 struct PreparedRun {

@@ -9,6 +9,7 @@
 #include "feed/fit.h"
 #include "feed/image.h"
 #include "feed/random.h"
+#include "feed/transform.h"
 #include "tensor/npy.h"
 #include "tensor/npz.h"
 
@@ -115,7 +116,8 @@ Expected<std::vector<Assignment>> split_item(const std::string& item, std::span<
 
 } // namespace
 
-Expected<FedInput> read_source(const std::string& source, const FeedTarget& target, const FeedOptions& options, RandomStream& stream) {
+Expected<FedInput> read_source(const std::string& source, const FeedTarget& target, const FeedOptions& options, RandomStream& stream,
+                               const CancelToken& cancel) {
     FedInput fed;
     fed.name = target.name;
     fed.source = source;
@@ -125,6 +127,8 @@ Expected<FedInput> read_source(const std::string& source, const FeedTarget& targ
     };
     if (is_random_spec(source)) {
         if (options.resize_input) return in_context({ErrorCode::invalid_argument, "Random values cannot be resized.", std::nullopt, {}});
+        if (!options.input_transform.empty())
+            return in_context({ErrorCode::invalid_argument, "Random values cannot be transformed.", std::nullopt, {}});
         const auto spec = parse_random_spec(source);
         if (!spec) return in_context(spec.error());
         const auto shape = random_shape(*spec, target.shape);
@@ -167,6 +171,10 @@ Expected<FedInput> read_source(const std::string& source, const FeedTarget& targ
                 break;
             }
     }
+    if (!options.input_transform.empty()) {
+        rows = transform_array(*rows, options.input_transform, options.python, cancel);
+        if (!rows) return in_context(std::move(rows.error()));
+    }
     auto fitted = fit_dtype(*rows, target.dtype);
     if (!fitted) return in_context(std::move(fitted.error()));
     fed.value = std::move(*fitted);
@@ -197,7 +205,7 @@ Expected<std::vector<FedCase>> parse_input_data(std::span<const std::string> ite
             const auto source = std::ranges::find(assignments, target.name, &Assignment::name);
             if (source == assignments.end() || std::ranges::count(assignments, target.name, &Assignment::name) != 1)
                 return fail(ErrorCode::invalid_argument, "'" + spec + "' does not give input '" + target.name + "' exactly once.");
-            MGS_ASSIGN(FedInput input, read_source(source->source, target, options, stream));
+            MGS_ASSIGN(FedInput input, read_source(source->source, target, options, stream, cancel));
             fed.inputs.push_back(std::move(input));
         }
         fed.spec = std::move(spec);

@@ -25,6 +25,8 @@ struct FeedOptions {
     std::uint32_t repeat = 1;      ///< every row of axis 0 that often in a row, like numpy.repeat
     std::uint64_t seed = 0;        ///< of all random values
     std::filesystem::path base;    ///< relative paths start here; empty = the current directory
+    std::string input_transform;   ///< a Python expression over `data` and `np`; see feed/transform.h
+    std::string python = "python3";
 };
 
 /// One input of a testcase.
@@ -48,6 +50,7 @@ struct FedCase {
 
 /// One source for one input.
 class RandomStream;
-[[nodiscard]] Expected<FedInput> read_source(const std::string& source, const FeedTarget& target, const FeedOptions& options, RandomStream& stream);
+[[nodiscard]] Expected<FedInput> read_source(const std::string& source, const FeedTarget& target, const FeedOptions& options, RandomStream& stream,
+                                              const CancelToken& cancel = {});
 
 } // namespace megascope

@@ -161,6 +161,8 @@ Expected<RunReport> LocalRunner::run_request(const RunRequest& request, const Ru
                 return fail(ErrorCode::invalid_argument, "The file has " + std::to_string(model->testcases.size()) +
                                                              " testcases; there is no testcase " + std::to_string(result.testcase) + ".");
             from_file = testcase_values(model->testcases[result.testcase]);
+            if (from_file.empty() && !inputs.empty())
+                return fail(ErrorCode::corrupt, "Testcase " + std::to_string(result.testcase) + " cannot be used: its values do not fit the graph's inputs.");
             values = from_file;
         }
         MGS_ASSIGN(std::vector<Tensor> bound, bind_inputs(inputs, values));

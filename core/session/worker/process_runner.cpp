@@ -15,7 +15,7 @@
 #include "base/mapped_file.h"
 #include "format/reader.h"
 #include "session/worker/channel.h"
-#include "session/worker/child_process.h"
+#include "base/child_process.h"
 #include "session/worker/messages.h"
 #include "session/worker/status_page.h"
 

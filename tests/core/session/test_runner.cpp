@@ -260,6 +260,32 @@ private slots:
         QVERIFY2(contains(report.error().text(), part.toStdString()), report.error().text().c_str());
     }
 
+    void severalTestcasesRunInOrder() {
+        // A genuine file whose one testcase is repeated: header, count, main graph, then testcases back to back.
+        QFile file(QString::fromStdString(smallcnn.string()));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QByteArray bytes = file.readAll();
+        const auto model = open(smallcnn);
+        const Testcase& testcase = model->testcases[0];
+        bytes += bytes.mid(qsizetype(testcase.offset), qsizetype(testcase.size));
+        bytes[8] = 2;
+        QTemporaryDir dir;
+        const QString path = dir.filePath("two.mge");
+        QFile two(path);
+        QVERIFY(two.open(QIODevice::WriteOnly) && two.write(bytes) == bytes.size());
+        two.close();
+        RunRequest request = testcase_of(path.toStdString());
+        request.testcases = {1, 0};
+        std::set<std::uint32_t> seen;
+        const auto report = make_local_runner()->run(request, [&](const RunProgress& p) { seen.insert(p.testcase); }, {});
+        QVERIFY2(report.has_value(), report ? "" : report.error().text().c_str());
+        QCOMPARE(report->testcases.size(), std::size_t(2));
+        QCOMPARE(report->testcases[0].testcase, 1U);
+        QVERIFY(report->testcases[0].passed() && report->testcases[1].passed());
+        QCOMPARE(report->testcases[0].verdicts.size(), std::size_t(1));
+        QCOMPARE(seen, (std::set<std::uint32_t>{0, 1}));
+    }
+
     void rewrittenFilesAreOpenedAgain() {
         QTemporaryDir dir;
         const auto path = std::filesystem::path(dir.path().toStdString()) / "model.mge";

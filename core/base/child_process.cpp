@@ -1,4 +1,4 @@
-#include "session/worker/child_process.h"
+#include "base/child_process.h"
 
 #include <algorithm>
 #include <cerrno>
