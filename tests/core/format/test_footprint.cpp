@@ -35,13 +35,16 @@ struct Profile {
 
 std::vector<Profile> profiles() {
     std::vector<Profile> found;
-    for (const auto& entry : fs::recursive_directory_iterator(reference)) {
-        if (entry.path().extension() != ".json") continue;
-        const QJsonObject json = read_json(entry.path());
-        const QJsonObject footprints = json["profiler"].toObject()["opr_footprint"].toObject();
-        if (footprints.isEmpty()) continue;
-        found.push_back({QString::fromStdString(fs::relative(entry.path(), reference).string()), json["graph_exec"].toObject()["operator"].toObject(), footprints});
-    }
+    std::vector<fs::path> roots{reference};
+    if (const char* more = std::getenv("MEGASCOPE_MORE_PROFILES")) roots.emplace_back(more); // unpacked profiles of larger networks
+    for (const fs::path& root : roots)
+        for (const auto& entry : fs::recursive_directory_iterator(root)) {
+            if (entry.path().extension() != ".json") continue;
+            const QJsonObject json = read_json(entry.path());
+            const QJsonObject footprints = json["profiler"].toObject()["opr_footprint"].toObject();
+            if (footprints.isEmpty()) continue;
+            found.push_back({QString::fromStdString(fs::relative(entry.path(), root).string()), json["graph_exec"].toObject()["operator"].toObject(), footprints});
+        }
     std::sort(found.begin(), found.end(), [](const Profile& a, const Profile& b) { return a.name < b.name; });
     return found;
 }
