@@ -1,6 +1,7 @@
 #include <QtTest>
 
 #include <QTemporaryDir>
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -258,6 +259,30 @@ private slots:
         const auto report = make_command_runner(argv)->run(testcase_of(smallcnn), {}, {});
         QVERIFY(!report.has_value());
         QVERIFY2(contains(report.error().text(), part.toStdString()), report.error().text().c_str());
+    }
+
+    void tooLittleMemoryIsAnErrorOfTheRun() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        QSKIP("A sanitizer needs more address space than this test leaves.");
+#endif
+        // 400 MB of address space; the input of 98 MB becomes 262 MB behind the first convolution.
+        const auto runner = make_command_runner({"/bin/sh", "-c", "ulimit -v 400000; exec \"$0\" --stdio", worker.string()});
+        RunRequest request = testcase_of(plain);
+        request.testcases.clear();
+        const Shape shape{8000, 3, 32, 32};
+        TensorBuffer buffer(DTypeId::float32, shape);
+        std::ranges::fill(buffer.bytes(), std::byte{0});
+        request.inputs = {{"data", std::move(buffer).freeze()}};
+        const auto report = runner->run(request, {}, {});
+        QVERIFY2(report.has_value(), report ? "" : report.error().text().c_str());
+        const auto& error = report->testcases[0].error;
+        QVERIFY(error.has_value());
+        QCOMPARE(error->code, ErrorCode::out_of_memory);
+        QVERIFY2(!error->where.empty(), error->text().c_str());
+        // The process lives on.
+        const auto pid = runner->pid();
+        QVERIFY(runner->run(testcase_of(smallcnn), {}, {}).has_value());
+        QCOMPARE(runner->pid(), pid);
     }
 
     void severalTestcasesRunInOrder() {
