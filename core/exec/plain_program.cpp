@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "exec/conditional.h"
 #include "exec/constants.h"
 #include "exec/forward.h"
 #include "exec/order.h"
@@ -91,11 +92,15 @@ Expected<void> PlainProgram::run_step(const Step& step, std::span<const Tensor> 
         values[opr.outputs.front().index()] = inputs[step.input];
         return {};
     }
+    if (stays_out(graph, opr, values)) return {}; // its outputs have no value in this run
     std::vector<VarDesc> descs(opr.inputs.size());
     std::vector<TensorRef> refs(opr.inputs.size());
     for (std::size_t i = 0; i < opr.inputs.size(); ++i) {
         const Tensor& value = values[opr.inputs[i].index()];
-        if (!value.has_value()) return fail(ErrorCode::run_failed, "Input " + std::to_string(i) + " has no value.");
+        if (!value.has_value()) { // a branch that does not run
+            refs[i].dtype = graph.var(opr.inputs[i]).dtype.value_or(DTypeId::float32);
+            continue;
+        }
         descs[i].dtype = value.dtype();
         descs[i].shape = value.shape();
         if (value.elements() <= max_host_elements) descs[i].value = value;
@@ -173,13 +178,18 @@ Expected<RunResult> PlainProgram::run(std::span<const Tensor> given, RunObserver
         if (observer) {
             observer->step_ended(record);
             for (const VarId var : graph.opr(step.opr).outputs)
-                if (kept_[var.index()]) observer->value(var, values[var.index()]);
+                if (kept_[var.index()] && values[var.index()].has_value()) observer->value(var, values[var.index()]);
         }
         for (const VarId var : step.last) values[var.index()] = Tensor();
     }
     RunResult result;
     result.seconds = clock.seconds();
-    for (const GraphOutput& output : graph.outputs()) result.outputs.push_back(values[output.var.index()]);
+    for (const GraphOutput& output : graph.outputs()) {
+        if (!values[output.var.index()].has_value())
+            return fail_in(ErrorCode::run_failed, "This output belongs to a branch that does not run with these inputs.",
+                           graph.display_name(output.var));
+        result.outputs.push_back(values[output.var.index()]);
+    }
     return result;
 }
 

@@ -3,6 +3,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "base/thread_pool.h"
+#include "exec/conditional.h"
 #include "exec/cpu/cpu_program.h"
 #include "exec/plain_program.h"
 #include "exec/reference/kernel_table.h"
@@ -34,6 +35,8 @@ public:
     Support supports(const Graph& graph, OprId opr) const override { return plain_support(graph, opr, reference_kernels()); }
     Expected<std::unique_ptr<Program>> compile(std::shared_ptr<const Graph> graph, const CompileOptions& options,
                                                const CancelToken& cancel) const override {
+        // Which branches run is only known while they run, so nothing can be planned or fused ahead.
+        if (has_branches(*graph)) return compile_plain_program(std::move(graph), options, reference_kernels(), "reference");
         return compile_cpu_program(std::move(graph), options, cancel);
     }
 };

@@ -34,6 +34,8 @@ const ReferenceKernels& reference_kernels() {
         add_random_kernels(all);
         add_linear_algebra_kernels(all);
         add_update_kernels(all);
+        add_conditional_kernels(all);
+        add_warp_backward_kernels(all);
         add_resize_kernels(all);
         add_warp_kernels(all);
         add_roi_kernels(all);

@@ -47,6 +47,8 @@ void add_arrangement_kernels(ReferenceKernels& kernels);
 void add_random_kernels(ReferenceKernels& kernels);
 void add_linear_algebra_kernels(ReferenceKernels& kernels);
 void add_update_kernels(ReferenceKernels& kernels);
+void add_conditional_kernels(ReferenceKernels& kernels);
+void add_warp_backward_kernels(ReferenceKernels& kernels);
 void add_resize_kernels(ReferenceKernels& kernels);
 void add_warp_kernels(ReferenceKernels& kernels);
 void add_roi_kernels(ReferenceKernels& kernels);

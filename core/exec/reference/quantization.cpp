@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "exec/reference/elemwise_loop.h"
 #include "exec/reference/kernel_table.h"
@@ -66,13 +67,40 @@ Expected<void> lsq(const KernelArgs& args) {
     });
 }
 
+/// The library never treats a value as clipped here, so the gradient always passes. dscale has one entry per element of x.
+Expected<void> tqt_backward(const KernelArgs& args) {
+    const Limits l = limits(args);
+    MGS_TRY(per_element(args.inputs, args.outputs[0], [](const auto& in, std::size_t i) { return in[0][i]; }));
+    return per_element(args.inputs, args.outputs[1], [l](const auto& in, std::size_t i) {
+        const float t = std::exp2(in[2][i]);
+        const float scaled = in[1][i] / t;
+        return in[0][i] * (clamp_to(std::round(scaled), l) - scaled) * t * std::numbers::ln2_v<float>;
+    });
+}
+
+/// dx passes inside the limits; dscale (one entry per element of x) is the limit outside and round(q) - q inside, times grad_scale.
+Expected<void> lsq_backward(const KernelArgs& args) {
+    const Limits l = limits(args);
+    const auto place = [](const auto& in, std::size_t i) { return in[1][i] / in[2][i] + in[3][i]; };
+    MGS_TRY(per_element(args.inputs, args.outputs[0], [&](const auto& in, std::size_t i) {
+        const float q = place(in, i);
+        return q < l.low || q > l.high ? 0.0F : in[0][i];
+    }));
+    return per_element(args.inputs, args.outputs[1], [&](const auto& in, std::size_t i) {
+        const float q = place(in, i);
+        return (q < l.low ? l.low : q > l.high ? l.high : std::round(q) - q) * in[4][i] * in[0][i];
+    });
+}
+
 } // namespace
 
 void add_quantization_kernels(ReferenceKernels& kernels) {
     kernels["FakeQuant"] = {fake_quant};
     kernels["FakeQuantBackward"] = {fake_quant_backward};
     kernels["TQT"] = {tqt};
+    kernels["TQTBackward"] = {tqt_backward};
     kernels["LSQ"] = {lsq};
+    kernels["LSQBackward"] = {lsq_backward};
 }
 
 } // namespace megascope
