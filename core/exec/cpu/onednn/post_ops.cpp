@@ -61,15 +61,48 @@ std::vector<EpilogueStep> merge_clips(const std::vector<EpilogueStep>& steps) {
     return merged;
 }
 
+/// Factors and addends that follow one another are one.
+std::vector<EpilogueStep> merge_linear(const std::vector<EpilogueStep>& steps) {
+    const auto linear = [](const EpilogueStep& step) {
+        return step.kind == EpilogueStep::Kind::activation && step.algorithm == algorithm::eltwise_linear;
+    };
+    std::vector<EpilogueStep> merged;
+    for (const EpilogueStep& step : steps) {
+        if (merged.empty() || !linear(step) || !linear(merged.back())) {
+            merged.push_back(step);
+            continue;
+        }
+        EpilogueStep& last = merged.back();
+        last.beta = last.beta * step.alpha + step.beta;
+        last.alpha *= step.alpha;
+    }
+    return merged;
+}
+
+/// oneDNN 2.6 computes wrong results when one chain has the same activation twice with other constants.
+bool repeats_an_activation(const dnnl::post_ops& post_ops) {
+    std::vector<algorithm> seen;
+    for (int i = 0; i < post_ops.len(); ++i) {
+        if (post_ops.kind(i) != dnnl::primitive::kind::eltwise) continue;
+        float scale = 0, alpha = 0, beta = 0;
+        algorithm kind = algorithm::undef;
+        post_ops.get_params_eltwise(i, scale, kind, alpha, beta);
+        if (std::ranges::find(seen, kind) != seen.end()) return true;
+        seen.push_back(kind);
+    }
+    return false;
+}
+
 class Lowering {
 public:
     Lowering(const CpuContext& context, const CpuGroupView& view, const OnednnResult& result) : context_(context), view_(view), result_(result) {}
 
     std::optional<OnednnEpilogue> run() {
-        std::vector<EpilogueStep> steps = merge_clips(view_.group.epilogue);
+        std::vector<EpilogueStep> steps = merge_linear(merge_clips(view_.group.epilogue));
         biases_first(steps);
         for (const EpilogueStep& step : steps)
             if (!lower(step)) return std::nullopt;
+        if (repeats_an_activation(out_.post_ops)) return std::nullopt;
         return std::move(out_);
     }
 
