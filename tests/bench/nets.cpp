@@ -53,8 +53,11 @@ Rates work_of(const std::string& path) {
     return rates;
 }
 
-void print_steps(const RunReport& report) {
+void print_steps(const RunReport& report, const std::string& path) {
     const auto& iterations = report.testcases.front().steps;
+    std::shared_ptr<const Graph> graph;
+    if (auto file = MappedFile::open(path))
+        if (const auto model = read_model(*std::move(file))) graph = (*model)->main().graph;
     std::printf("  %8s %-10s %-28s %s\n", "ms", "backend", "kernel", "operators");
     std::map<std::string, double> by_kernel;
     for (std::size_t s = 0; s < report.plan.steps.size(); ++s) {
@@ -68,7 +71,8 @@ void print_steps(const RunReport& report) {
         const PlanStep& step = report.plan.steps[s];
         by_kernel[step.backend + " " + step.kernel] += median;
         std::string oprs;
-        for (const OprId id : step.oprs) oprs += (oprs.empty() ? "" : " ") + std::to_string(id.value());
+        for (const OprId id : step.oprs) oprs += (oprs.empty() ? "" : " ") + (graph ? graph->type_text(id) : std::string()) + "[" + std::to_string(id.value()) + "]";
+        if (step.backend == "reference" && graph) by_kernel["  of them " + graph->type_text(step.oprs.front())] += median;
         std::printf("  %8.3f %-10s %-28s %s\n", median * 1e3, step.backend.c_str(), step.kernel.c_str(), oprs.c_str());
     }
     for (const auto& [kernel, seconds] : by_kernel) std::printf("  total %8.3f ms  %s\n", seconds * 1e3, kernel.c_str());
@@ -137,7 +141,7 @@ int main(int argc, char** argv) {
                         100 * work.flops / seconds.front() / limits.flops, work.bytes / seconds.front() / 1e9,
                         100 * work.bytes / seconds.front() / limits.bytes);
         }
-        if (options.steps) print_steps(*report);
+        if (options.steps) print_steps(*report, path);
     }
     return failed == 0 ? 0 : 1;
 }
