@@ -2,6 +2,7 @@
 #include <QIcon>
 #include <QSettings>
 #include <QTemporaryDir>
+#include <QTranslator>
 
 #include "app/gui/main_window.h"
 #include "app/gui/options.h"
@@ -16,14 +17,17 @@ int main(int argc, char** argv) {
     QCoreApplication::setOrganizationName(QStringLiteral("Megascope"));
     QCoreApplication::setApplicationName(QStringLiteral("Megascope"));
     QCoreApplication::setApplicationVersion(QStringLiteral(MEGASCOPE_VERSION));
-    QApplication::setWindowIcon(QIcon(QStringLiteral(":/icons/megascope.svg")));
     QGuiApplication::setDesktopFileName(QStringLiteral("megascope"));
+    // English needs a translation, too: of counts ("1 thread", "2 threads").
+    QTranslator plurals;
+    if (plurals.load(QStringLiteral(":/translations/megascope_en.qm"))) QCoreApplication::installTranslator(&plurals);
     QTemporaryDir fresh; // pictures must not depend on, or change, what this user set
     if (options.freshSettings) {
         QSettings::setDefaultFormat(QSettings::IniFormat);
         QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, fresh.path());
     }
     MainWindow window(make_worker_runner());
+    QApplication::setWindowIcon(QIcon(QStringLiteral(":/icons/megascope.svg")));
     if (options.theme == QLatin1String("light")) window.setTheme(ThemeMode::light);
     if (options.theme == QLatin1String("dark")) window.setTheme(ThemeMode::dark);
     if (!options.screenshot.isEmpty()) {

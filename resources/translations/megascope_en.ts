@@ -1,0 +1,109 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="en" sourcelanguage="en">
+<context>
+    <name>FilePage</name>
+    <message numerus="yes">
+        <source>Graph %1 of %2: %n operators</source>
+        <translation>
+            <numerusform>Graph %1 of %2: %n operator</numerusform>
+            <numerusform>Graph %1 of %2: %n operators</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n bytes</source>
+        <translation>
+            <numerusform>%n byte</numerusform>
+            <numerusform>%n bytes</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>MainWindow</name>
+    <message numerus="yes">
+        <source>%n threads</source>
+        <translation>
+            <numerusform>%n thread</numerusform>
+            <numerusform>%n threads</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Opened %1: %n slices</source>
+        <translation>
+            <numerusform>Opened %1: %n slice</numerusform>
+            <numerusform>Opened %1: %n slices</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n operators</source>
+        <translation>
+            <numerusform>%n operator</numerusform>
+            <numerusform>%n operators</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n testcases</source>
+        <translation>
+            <numerusform>%n testcase</numerusform>
+            <numerusform>%n testcases</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>OutlineModel</name>
+    <message numerus="yes">
+        <source>%1
+%n operators</source>
+        <translation>
+            <numerusform>%1
+%n operator</numerusform>
+            <numerusform>%1
+%n operators</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>RunController</name>
+    <message numerus="yes">
+        <source>Running %n testcases</source>
+        <translation>
+            <numerusform>Running %n testcase</numerusform>
+            <numerusform>Running %n testcases</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n testcases passed, largest error %1.</source>
+        <translation>
+            <numerusform>%n testcase passed, largest error %1.</numerusform>
+            <numerusform>%n testcases passed, largest error %1.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 of %n testcases failed.</source>
+        <translation>
+            <numerusform>%1 of %n testcase failed.</numerusform>
+            <numerusform>%1 of %n testcases failed.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>TablePage</name>
+    <message numerus="yes">
+        <source>%n rows</source>
+        <translation>
+            <numerusform>%n row</numerusform>
+            <numerusform>%n rows</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>TestcasePanel</name>
+    <message numerus="yes">
+        <source>%n expected outputs</source>
+        <translation>
+            <numerusform>%n expected output</numerusform>
+            <numerusform>%n expected outputs</numerusform>
+        </translation>
+    </message>
+</context>
+</TS>
