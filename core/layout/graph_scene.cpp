@@ -63,7 +63,7 @@ private:
 
     std::uint32_t add_node(SceneNode node, std::int32_t frame) {
         scene_.nodes.push_back(node);
-        scene_.layout.nodes.push_back({0, 0, frame});
+        scene_.layout.nodes.push_back({0, 0, frame, node.kind == SceneNode::Kind::group});
         return static_cast<std::uint32_t>(scene_.nodes.size() - 1);
     }
 
@@ -179,20 +179,24 @@ std::vector<std::uint8_t> default_expansion(const GraphStructure& structure, std
         shown += !tree.of(o.id).valid() && (r == OprRole::compute || r == OprRole::input);
     }
     // Groups are numbered level by level, so this opens whole levels first and then part of the next one; groups that look alike
-    // are opened together or not at all.
-    for (const Group& g : tree.groups()) {
-        if (g.alike_index != 0 || (g.parent.valid() && !expanded[g.parent.index()])) continue;
-        std::vector<GroupId> alike;
-        for (GroupId sibling : g.parent.valid() ? tree.group(g.parent).children : tree.top()) {
-            const Group& s = tree.group(sibling);
-            if (s.total == g.total && s.alike == g.alike && (s.id == g.id || g.alike > 1)) alike.push_back(sibling);
+    // are opened together or not at all. Modules come first; stretches without a name are only opened in small drawings.
+    const auto open = [&](Group::Origin origin, std::size_t limit) {
+        for (const Group& g : tree.groups()) {
+            if (g.origin != origin || g.alike_index != 0 || (g.parent.valid() && !expanded[g.parent.index()])) continue;
+            std::vector<GroupId> alike;
+            for (GroupId sibling : g.parent.valid() ? tree.group(g.parent).children : tree.top()) {
+                const Group& s = tree.group(sibling);
+                if (s.total == g.total && s.alike == g.alike && (s.id == g.id || g.alike > 1)) alike.push_back(sibling);
+            }
+            const std::size_t inside = boxes_of(g.oprs) + g.children.size();
+            const std::size_t more = alike.size() * (inside - std::min<std::size_t>(inside, 1));
+            if (shown + more > limit) continue;
+            shown += more;
+            for (GroupId id : alike) expanded[id.index()] = 1;
         }
-        const std::size_t inside = boxes_of(g.oprs) + g.children.size();
-        const std::size_t more = alike.size() * (inside - 1);
-        if (shown + more > box_limit) continue;
-        shown += more;
-        for (GroupId id : alike) expanded[id.index()] = 1;
-    }
+    };
+    open(Group::Origin::name, box_limit);
+    open(Group::Origin::structure, box_limit / 2);
     return expanded;
 }
 

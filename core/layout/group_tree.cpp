@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 
@@ -32,7 +33,7 @@ public:
         set_.resize(oprs.size());
         std::vector<OprId> all;
         for (const Opr& o : oprs) {
-            if (roles_[o.id.index()] == OprRole::constant) continue;
+            if (!counts(o.id)) continue;
             std::string_view rest = scopes[o.id.index()];
             while (!rest.empty()) {
                 const auto dot = rest.find('.');
@@ -70,7 +71,7 @@ private:
             if (parts_[id.index()].size() > depth) named[parts_[id.index()][depth]].push_back(id);
         for (const auto& [name, list] : named) {
             for (std::vector<OprId>& part : connected_parts(list)) {
-                if (std::count_if(part.begin(), part.end(), [&](OprId id) { return counts(id); }) < 2) continue;
+                if (part.size() < 2) continue;
                 const std::string full = path.empty() ? std::string(name) : path + "." + std::string(name);
                 // A module that holds nothing but one other module is one box with both names.
                 std::string title(name);
@@ -133,7 +134,7 @@ private:
         std::vector<OprId> first(tree_->groups_.size());
         const auto slot = [&](GroupId g) { return g.valid() ? g.index() : units.size() - 1; };
         for (const Opr& o : graph_.oprs()) {
-            if (roles_[o.id.index()] == OprRole::constant) continue;
+            if (!counts(o.id)) continue;
             const GroupId g = tree_->of_[o.id.index()];
             for (GroupId k = g; k.valid() && !first[k.index()].valid(); k = tree_->groups_[k.index()].parent) first[k.index()] = o.id;
             units[slot(g)].push_back({{}, o.id});
@@ -141,29 +142,91 @@ private:
         for (const Group& g : tree_->groups_) units[slot(g.parent)].push_back({g.id, first[g.id.index()]});
         for (std::size_t i = 0; i < units.size(); ++i) {
             auto& list = units[i];
-            std::sort(list.begin(), list.end(), [](const Unit& a, const Unit& b) { return a.opr < b.opr; });
-            split(i + 1 == units.size() ? GroupId() : GroupId(i), list, 150);
+            if (list.size() <= 120) continue;
+            // Modules stay as they are, as long as there are not too many of them, and loose operators are cut between them.
+            const auto modules = std::count_if(list.begin(), list.end(), [](const Unit& u) { return u.group.valid(); });
+            const bool keep_modules = modules <= 60;
+            sort_backwards(list);
+            const GroupId parent = i + 1 == units.size() ? GroupId() : GroupId(i);
+            std::vector<Unit> run;
+            const auto flush = [&] {
+                if (run.size() > 30) split(parent, run, 30);
+                run.clear();
+            };
+            for (const Unit& u : list) {
+                if (keep_modules && u.group.valid()) flush();
+                else run.push_back(u);
+            }
+            flush();
         }
     }
 
-    void split(GroupId parent, const std::vector<Unit>& units, std::size_t most) {
-        if (units.size() <= most) return;
-        // Which unit an operator of this level belongs to.
+    /// Which unit of `units` an operator belongs to, until the next call.
+    auto unit_finder(const std::vector<Unit>& units) {
         ++stamp_;
-        std::unordered_map<std::uint32_t, std::uint32_t> unit_of_group;
+        unit_of_group_.clear();
         for (std::uint32_t i = 0; i < units.size(); ++i) {
-            if (units[i].group.valid()) unit_of_group[units[i].group.value()] = i;
+            if (units[i].group.valid()) unit_of_group_[units[i].group.value()] = i;
             else {
                 mark_[units[i].opr.index()] = stamp_;
                 set_[units[i].opr.index()] = i;
             }
         }
-        const auto unit_of = [&](OprId id) -> std::optional<std::uint32_t> {
+        return [this](OprId id) -> std::optional<std::uint32_t> {
             if (mark_[id.index()] == stamp_) return set_[id.index()];
             for (GroupId g = tree_->of_[id.index()]; g.valid(); g = tree_->groups_[g.index()].parent)
-                if (const auto it = unit_of_group.find(g.value()); it != unit_of_group.end()) return it->second;
+                if (const auto it = unit_of_group_.find(g.value()); it != unit_of_group_.end()) return it->second;
             return std::nullopt;
         };
+    }
+
+    /// A topological order in which every unit stands as late as possible, near its readers, and loose operators follow each
+    /// other. Stretches of it are convex: no way leaves one and comes back. (Modules that depend on each other in both directions
+    /// are taken in operator order.)
+    void sort_backwards(std::vector<Unit>& units) {
+        std::sort(units.begin(), units.end(), [](const Unit& a, const Unit& b) { return a.opr < b.opr; });
+        const auto unit_of = unit_finder(units);
+        std::vector<std::vector<std::uint32_t>> producers(units.size());
+        std::vector<std::uint32_t> readers(units.size(), 0);
+        for (const Opr& o : graph_.oprs()) {
+            if (!counts(o.id)) continue;
+            const auto to = unit_of(o.id);
+            if (!to) continue;
+            for (VarId v : o.inputs)
+                if (const auto from = unit_of(graph_.var(v).producer); from && *from != *to && counts(graph_.var(v).producer))
+                    producers[*to].push_back(*from);
+        }
+        for (auto& list : producers) {
+            std::sort(list.begin(), list.end());
+            list.erase(std::unique(list.begin(), list.end()), list.end());
+            for (std::uint32_t p : list) ++readers[p];
+        }
+        std::set<std::pair<bool, std::uint32_t>> ready; // loose ones are greater, then later ones
+        std::set<std::uint32_t> waiting;
+        for (std::uint32_t i = 0; i < units.size(); ++i) {
+            if (readers[i] == 0) ready.emplace(!units[i].group.valid(), i);
+            else waiting.insert(i);
+        }
+        std::vector<Unit> sorted;
+        while (sorted.size() < units.size()) {
+            std::uint32_t next = 0;
+            if (!ready.empty()) {
+                next = std::prev(ready.end())->second;
+                ready.erase(std::prev(ready.end()));
+            } else {
+                next = *std::prev(waiting.end());
+                waiting.erase(next);
+            }
+            sorted.push_back(units[next]);
+            for (std::uint32_t p : producers[next])
+                if (--readers[p] == 0 && waiting.erase(p)) ready.emplace(!units[p].group.valid(), p);
+        }
+        units.assign(sorted.rbegin(), sorted.rend());
+    }
+
+    void split(GroupId parent, const std::vector<Unit>& units, std::size_t most) {
+        if (units.size() <= most) return;
+        const auto unit_of = unit_finder(units);
         NarrowCutInput input;
         input.live.assign(units.size(), 0);
         input.signature.resize(units.size());
@@ -174,7 +237,7 @@ private:
             input.signature[i] = words.try_emplace(word, static_cast<std::uint32_t>(words.size())).first->second;
         }
         for (const Var& v : graph_.vars()) {
-            if (roles_[v.producer.index()] == OprRole::constant) continue;
+            if (!counts(v.producer)) continue;
             const auto from = unit_of(v.producer);
             if (!from) continue;
             std::uint32_t last = *from;
@@ -206,8 +269,7 @@ private:
     std::string title_of(const std::vector<Unit>& part) const {
         std::map<std::string_view, int> counts;
         for (const Unit& u : part) {
-            if (u.group.valid()) ++counts[tree_->groups_[u.group.index()].title];
-            else if (roles_[u.opr.index()] == OprRole::compute) ++counts[graph_.opr(u.opr).type];
+            ++counts[u.group.valid() ? std::string_view(tree_->groups_[u.group.index()].title) : graph_.opr(u.opr).type];
         }
         std::vector<std::pair<int, std::string_view>> order;
         for (const auto& [word, n] : counts) order.emplace_back(-n, word);
@@ -222,9 +284,11 @@ private:
         return title;
     }
 
+    /// Constants and shape computations stand where they are read. In reverse order: a shape may be read by a shape computation.
     void place_constants() {
-        for (const Opr& o : graph_.oprs()) {
-            if (roles_[o.id.index()] != OprRole::constant) continue;
+        for (std::size_t i = graph_.oprs().size(); i-- > 0;) {
+            const Opr& o = graph_.oprs()[i];
+            if (counts(o.id)) continue;
             for (VarId v : o.outputs)
                 if (const auto readers = graph_.consumers(v); !readers.empty() && !tree_->of_[o.id.index()].valid())
                     tree_->of_[o.id.index()] = tree_->of_[readers.front().index()];
@@ -242,9 +306,9 @@ private:
             groups[direct.index()].oprs.push_back(o.id);
             const std::uint64_t type = std::hash<std::string_view>()(o.type);
             for (GroupId g = direct; g.valid(); g = groups[g.index()].parent) {
-                if (roles_[o.id.index()] == OprRole::constant) continue;
+                if (!counts(o.id)) continue;
                 mix(content[g.index()], type);
-                groups[g.index()].total += counts(o.id);
+                ++groups[g.index()].total;
             }
         }
         for (Group& g : groups) {
@@ -296,6 +360,7 @@ private:
     std::vector<std::vector<std::string>> parts_; ///< per operator: its scope in parts
     std::vector<std::uint32_t> mark_, set_;       ///< per operator, valid where `mark_` is the current stamp
     std::uint32_t stamp_ = 0;
+    std::unordered_map<std::uint32_t, std::uint32_t> unit_of_group_;
 };
 
 std::shared_ptr<const GroupTree> build_groups(const Graph& graph, const std::vector<OprRole>& roles) {

@@ -125,7 +125,8 @@ private:
             top_[r] = y;
             bottom_[r] = y + height[r];
             // Wide bends get more height, or they would run almost flat.
-            y = bottom_[r] + options_.rank_spacing + std::min(70.0, std::max(0.0, widest[r] - 60) * 0.14);
+            const bool ports = r + 1 < ranks && (height[r] == 0 || height[r + 1] == 0);
+            y = bottom_[r] + (ports ? options_.port_spacing : options_.rank_spacing) + std::min(70.0, std::max(0.0, widest[r] - 60) * 0.14);
         }
     }
 

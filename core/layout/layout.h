@@ -19,6 +19,7 @@ struct LayoutNode {
     double width = 0;
     double height = 0;
     std::int32_t cluster = -1; ///< the innermost cluster it lies in; -1 = none
+    bool bundles = false;      ///< stands for a part of the graph: many edges to the same neighbour are drawn as one line
 };
 
 /// A connection. Edges that share `from` and `from_port` carry the same value (one var with several readers); engines may draw
@@ -59,6 +60,9 @@ struct LayoutOptions {
     double line_spacing = 12;    ///< between two lines, or a line and a box
     double rank_spacing = 30;    ///< least distance between ranks
     double cluster_padding = 14; ///< between a frame and what it holds
+    double port_spacing = 16;    ///< least distance between a frame's border, where lines cross it, and the first boxes
+    /// More values than this between the same two boxes run as one line, if one of the boxes is a frame or bundles.
+    std::uint32_t bundle_above = 3;
     /// Edges over at most this many ranks always stay in the drawing; longer ones are taken out (stubs at both ends) when all
     /// of them together would cost more than a few times the number of nodes.
     std::uint32_t long_edge_ranks = 20;
@@ -74,6 +78,7 @@ struct EdgeRoute {
     /// points). 0 = the edge is drawn from end to end.
     std::uint32_t second = 0;
     bool against_flow = false;  ///< the edge closes a cycle and runs upwards
+    std::uint32_t values = 1;   ///< how many values run along the line; edges of one bundle may share their points
 
     [[nodiscard]] bool taken_out() const { return second != 0; }
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <span>
 #include <unordered_map>
 
 #include "layout/layered.h"
@@ -30,10 +31,10 @@ struct KeyHash {
 struct Level {
     FlatProblem problem;
     std::vector<std::uint32_t> child_at;  ///< per local node: the cluster it stands for, or none
-    std::vector<std::uint32_t> net_of;    ///< per local edge: global net, to find the ports of child frames
+    std::vector<std::uint32_t> carrier_of; ///< per local edge, to find the ports of child frames
     std::uint32_t net_count = 0;
-    std::unordered_map<std::uint32_t, std::uint32_t> local_net;
-    std::unordered_map<std::uint32_t, std::uint32_t> entry, exit; ///< global net -> local port node
+    std::unordered_map<Key, std::uint32_t, KeyHash> local_net;    ///< (carrier, source) -> net of the problem
+    std::unordered_map<std::uint32_t, std::uint32_t> entry, exit; ///< carrier -> local port node
     std::shared_ptr<const FlatResult> result;
     double width = 0, height = 0;   ///< of the frame
     double inner_x = 0, inner_y = 0; ///< where the drawing lies in the frame
@@ -42,10 +43,15 @@ struct Level {
 };
 
 class Nested {
+    struct Way {
+        std::uint32_t level, edge;
+    };
+
 public:
     Nested(const LayoutInput& input, const LayoutOptions& options, bool sideways, const CancelToken& cancel, const Progress& progress)
         : input_(input), options_(options), sideways_(sideways), cancel_(cancel), progress_(progress),
-          root_(static_cast<std::uint32_t>(input.clusters.size())), levels_(input.clusters.size() + 1) {}
+          root_(static_cast<std::uint32_t>(input.clusters.size())), levels_(input.clusters.size() + 1),
+          level_edges_(input.clusters.size() + 1) {}
 
     Expected<LayoutResult> run() {
         build_levels();
@@ -72,23 +78,22 @@ private:
         levels_[level].child_at.push_back(child);
         return static_cast<std::uint32_t>(levels_[level].problem.nodes.size() - 1);
     }
-    std::uint32_t port(std::uint32_t level, std::uint32_t net, bool entry) {
+    std::uint32_t port(std::uint32_t level, std::uint32_t carrier, bool entry) {
         auto& map = entry ? levels_[level].entry : levels_[level].exit;
-        const auto [it, fresh] = map.try_emplace(net, 0);
+        const auto [it, fresh] = map.try_emplace(carrier, 0);
         if (fresh) it->second = add_node(level, {1, 0, entry ? FlatNode::Role::top_port : FlatNode::Role::bottom_port}, none);
         return it->second;
     }
     /// The level's edge for this way, shared by all edges that take it. Returns its index in the level.
-    std::uint32_t level_edge(std::uint32_t level, std::uint32_t from, std::uint32_t to, std::uint32_t net, std::uint32_t own_end) {
+    std::uint32_t level_edge(std::uint32_t level, std::uint32_t from, std::uint32_t to, std::uint32_t carrier, std::uint32_t own_end) {
         Level& l = levels_[level];
-        const Key key{std::uint64_t{level} << 32 | net, std::uint64_t{to} << 32 | own_end};
-        const auto [it, fresh] = level_edges_.try_emplace(key, 0);
+        const auto [it, fresh] = level_edges_[level].try_emplace({std::uint64_t{from} << 32 | to, std::uint64_t{carrier} << 32 | own_end}, 0);
         if (!fresh) return it->second;
-        const auto local = l.local_net.try_emplace(net, l.net_count).first->second;
+        const auto local = l.local_net.try_emplace({carrier, from}, l.net_count).first->second;
         if (local == l.net_count) ++l.net_count;
         it->second = static_cast<std::uint32_t>(l.problem.edges.size());
         l.problem.edges.push_back({from, to, local, FlatEdge::free_port, FlatEdge::free_port});
-        l.net_of.push_back(net);
+        l.carrier_of.push_back(carrier);
         return it->second;
     }
 
@@ -107,31 +112,94 @@ private:
             node_local_[v] = add_node(level_of_node(v), {input_.nodes[v].width, input_.nodes[v].height, FlatNode::Role::box}, none);
         }
 
-        std::unordered_map<Key, std::uint32_t, KeyHash> nets;
+        number_nets();
+        find_bundles();
         ways_begin_.assign(1, 0);
         for (std::uint32_t i = 0; i < input_.edges.size(); ++i) {
-            const LayoutEdge& e = input_.edges[i];
-            if (e.from != e.to) {
-                const std::uint32_t net =
-                    nets.try_emplace({e.from, e.from_port}, static_cast<std::uint32_t>(nets.size())).first->second;
-                add_way(e, i, net);
-            }
+            if (input_.edges[i].from != input_.edges[i].to) add_way(i);
             ways_begin_.push_back(static_cast<std::uint32_t>(ways_.size()));
         }
     }
 
-    void add_way(const LayoutEdge& e, std::uint32_t index, std::uint32_t net) {
+    void number_nets() {
+        std::unordered_map<Key, std::uint32_t, KeyHash> nets;
+        net_.reserve(input_.edges.size());
+        for (const LayoutEdge& e : input_.edges)
+            net_.push_back(nets.try_emplace({e.from, e.from_port}, static_cast<std::uint32_t>(nets.size())).first->second);
+        carrier_count_ = static_cast<std::uint32_t>(nets.size());
+    }
+
+    /// The level where an edge's two ends are apart, and what stands for them there.
+    struct Meeting {
+        std::uint32_t level, from, to;
+        bool from_frame = false, to_frame = false;
+    };
+    Meeting meeting(const LayoutEdge& e) const {
+        std::uint32_t up = level_of_node(e.from), down = level_of_node(e.to);
+        Meeting m{0, node_local_[e.from], node_local_[e.to]};
+        const auto climb = [&](std::uint32_t& level, std::uint32_t& item, bool& frame) {
+            item = cluster_local_[level];
+            level = parent(level);
+            frame = true;
+        };
+        while (depth(up) > depth(down)) climb(up, m.from, m.from_frame);
+        while (depth(down) > depth(up)) climb(down, m.to, m.to_frame);
+        while (up != down) {
+            climb(up, m.from, m.from_frame);
+            climb(down, m.to, m.to_frame);
+        }
+        m.level = up;
+        return m;
+    }
+
+    /// Many values between the same two boxes run as one line, at least one of them being a frame or a box that bundles.
+    void find_bundles() {
+        std::unordered_map<Key, std::uint32_t, KeyHash> pair_number;
+        std::unordered_map<Key, char, KeyHash> seen;
+        std::vector<std::uint32_t> values; // per pair
+        std::vector<std::uint32_t> pair_of(input_.edges.size(), none);
+        for (std::uint32_t i = 0; i < input_.edges.size(); ++i) {
+            const LayoutEdge& e = input_.edges[i];
+            if (e.from == e.to) continue;
+            const Meeting m = meeting(e);
+            if (!m.from_frame && !m.to_frame && !input_.nodes[e.from].bundles && !input_.nodes[e.to].bundles) continue;
+            const Key key{m.level, std::uint64_t{m.from} << 32 | m.to};
+            const std::uint32_t number = pair_number.try_emplace(key, static_cast<std::uint32_t>(values.size())).first->second;
+            if (number == values.size()) values.push_back(0);
+            pair_of[i] = number;
+            values[number] += seen.try_emplace({number, net_[i]}, 1).second;
+        }
+        std::vector<std::uint32_t> carrier(values.size(), none);
+        for (std::size_t p = 0; p < values.size(); ++p)
+            if (values[p] > options_.bundle_above) carrier[p] = carrier_count_++;
+        carrier_ = net_;
+        bundle_size_.assign(input_.edges.size(), 1);
+        for (std::size_t i = 0; i < pair_of.size(); ++i)
+            if (pair_of[i] != none && carrier[pair_of[i]] != none) {
+                carrier_[i] = carrier[pair_of[i]];
+                bundle_size_[i] = values[pair_of[i]];
+            }
+    }
+
+    void add_way(std::uint32_t index) {
+        const LayoutEdge& e = input_.edges[index];
         std::uint32_t up = level_of_node(e.from), down = level_of_node(e.to);
         std::uint32_t from = node_local_[e.from], to = node_local_[e.to];
-        std::uint32_t own_end = index + 1; // edges into a box stay apart, those into a frame share their way
+        // Lines of a bundle are apart only next to operators inside its frames: there a line carries its own value.
+        const std::uint32_t carrier = carrier_[index];
+        const bool bundled = bundle_size_[index] > 1;
+        std::uint32_t source_carrier = bundled && input_.nodes[e.from].bundles ? carrier : net_[index];
+        // Edges into an operator stay apart, those into a frame or a bundling box share their way.
+        std::uint32_t own_end = bundled && input_.nodes[e.to].bundles ? 0 : index + 1;
         descent_.clear();
         const auto leave = [&] {
-            ways_.push_back({up, level_edge(up, from, port(up, net, false), net, 0)});
+            ways_.push_back({up, level_edge(up, from, port(up, carrier, false), source_carrier, 0)});
+            source_carrier = carrier;
             from = cluster_local_[up];
             up = parent(up);
         };
         const auto enter = [&] {
-            descent_.push_back({down, level_edge(down, port(down, net, true), to, net, own_end)});
+            descent_.push_back({down, level_edge(down, port(down, carrier, true), to, carrier, own_end)});
             to = cluster_local_[down];
             own_end = 0;
             down = parent(down);
@@ -142,7 +210,7 @@ private:
             leave();
             enter();
         }
-        ways_.push_back({up, level_edge(up, from, to, net, own_end)});
+        ways_.push_back({up, level_edge(up, from, to, carrier, bundled ? 0 : own_end)});
         ways_.insert(ways_.end(), descent_.rbegin(), descent_.rend());
     }
 
@@ -156,8 +224,8 @@ private:
             }
         for (std::size_t i = 0; i < p.edges.size(); ++i) {
             FlatEdge& e = p.edges[i];
-            if (const std::uint32_t child = level.child_at[e.from]; child != none) e.from_dx = port_dx(child, level.net_of[i], false);
-            if (const std::uint32_t child = level.child_at[e.to]; child != none) e.to_dx = port_dx(child, level.net_of[i], true);
+            if (const std::uint32_t child = level.child_at[e.from]; child != none) e.from_dx = port_dx(child, level.carrier_of[i], false);
+            if (const std::uint32_t child = level.child_at[e.to]; child != none) e.to_dx = port_dx(child, level.carrier_of[i], true);
         }
         std::vector<double> key;
         if (index != root_) {
@@ -180,7 +248,7 @@ private:
         const double header = cluster.header + 6;
         const double side_header = sideways_ ? header : 0, top_header = sideways_ ? 0 : header;
         // Ports lie on the frame itself; the least distance between ranks already separates them from the first boxes.
-        const double above = level.entry.empty() ? std::max(pad, top_header) : std::max(0.0, top_header - options_.rank_spacing);
+        const double above = level.entry.empty() ? std::max(pad, top_header) : std::max(0.0, top_header - options_.port_spacing + 6);
         const double below = level.exit.empty() ? pad : 0;
         level.width = level.result->width + 2 * pad + side_header;
         level.height = above + level.result->height + below;
@@ -243,13 +311,25 @@ private:
     }
 
     /// Joins an edge's ways through the levels into one route. Of several gaps only the outermost ends are kept.
-    void join(std::uint32_t edge, LayoutResult& out) const {
+    void join(std::uint32_t edge, LayoutResult& out) {
         EdgeRoute& route = out.edges[edge];
+        // Edges that share their whole way share their points.
+        const std::span<const Way> ways = std::span(ways_).subspan(ways_begin_[edge], ways_begin_[edge + 1] - ways_begin_[edge]);
+        if (bundle_size_[edge] > 1) {
+            std::vector<std::uint64_t> key;
+            for (const Way& w : ways) key.push_back(std::uint64_t{w.level} << 32 | w.edge);
+            const auto [it, fresh] = joined_.try_emplace(std::move(key), edge);
+            if (!fresh) {
+                route = out.edges[it->second];
+                return;
+            }
+        }
+        route.values = bundle_size_[edge];
         std::vector<LayoutPoint> head, tail;
         bool broken = false;
-        for (std::uint32_t k = ways_begin_[edge]; k < ways_begin_[edge + 1]; ++k) {
-            const Level& level = levels_[ways_[k].level];
-            const FlatRoute& piece = level.result->routes[ways_[k].edge];
+        for (const Way& way : ways) {
+            const Level& level = levels_[way.level];
+            const FlatRoute& piece = level.result->routes[way.edge];
             route.against_flow |= piece.against_flow;
             const auto add = [&](std::size_t begin, std::size_t end, std::vector<LayoutPoint>& to) {
                 for (std::size_t i = begin; i < end; ++i) {
@@ -274,10 +354,6 @@ private:
         out.points.insert(out.points.end(), tail.begin(), tail.end());
     }
 
-    struct Way {
-        std::uint32_t level, edge;
-    };
-
     const LayoutInput& input_;
     const LayoutOptions& options_;
     bool sideways_;
@@ -286,9 +362,13 @@ private:
     std::uint32_t root_;
     std::vector<Level> levels_;
     std::vector<std::uint32_t> depth_, node_local_, cluster_local_;
-    std::unordered_map<Key, std::uint32_t, KeyHash> level_edges_;
+    std::vector<std::unordered_map<Key, std::uint32_t, KeyHash>> level_edges_; ///< per level: (ends, carrier and own end) -> edge
+    // A carrier is what a line carries: one value (numbered as its net) or the values of a bundle (numbered after the nets).
+    std::vector<std::uint32_t> net_, carrier_, bundle_size_; ///< per edge
+    std::uint32_t carrier_count_ = 0;
     std::vector<Way> ways_, descent_;
     std::vector<std::uint32_t> ways_begin_;
+    std::map<std::vector<std::uint64_t>, std::uint32_t> joined_; ///< ways of a bundled edge -> the first edge that took them
     std::map<std::vector<double>, std::shared_ptr<const FlatResult>> solved_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 namespace megascope {
 
@@ -28,13 +29,30 @@ bool ends_with_path(std::string_view whole, std::string_view tail) {
     return whole.size() > tail.size() && whole.substr(whole.size() - tail.size()) == tail && whole[whole.size() - tail.size() - 1] == '.';
 }
 
-std::string_view first_part(std::string_view scope) { return scope.substr(0, scope.find('.')); }
+enum class Naming : std::uint8_t {
+    expression, ///< named by the optimizer, or not at all
+    plain,      ///< a name without module: computed outside of all modules, or by a function that a module called
+    module,     ///< names its module
+};
 
-/// What an operator's own names and its params' names say.
-std::string own_scope(const Graph& graph, const std::vector<OprRole>& roles, const Opr& o) {
-    std::string_view own = scope_of_name(o.name);
-    for (VarId v : o.outputs)
-        if (const auto s = scope_of_name(graph.var(v).name); !s.empty() && own.empty()) own = s;
+bool is_expression(std::string_view name) { return name.empty() || name.find_first_of("(){}<>,=@ ") != std::string_view::npos; }
+
+struct OwnScope {
+    Naming naming = Naming::expression;
+    std::string own;    ///< from its own names
+    std::string params; ///< what the params that it reads have in common
+};
+
+OwnScope own_scope(const Graph& graph, const std::vector<OprRole>& roles, const Opr& o) {
+    OwnScope result;
+    const auto look = [&](std::string_view name) {
+        if (is_expression(name)) return;
+        if (result.naming == Naming::expression) result.naming = Naming::plain;
+        if (result.own.empty()) result.own = scope_of_name(name);
+    };
+    for (VarId v : o.outputs) look(graph.var(v).name);
+    look(o.name);
+    if (!result.own.empty()) result.naming = Naming::module;
     std::string_view params;
     for (VarId v : o.inputs) {
         if (roles[graph.var(v).producer.index()] != OprRole::constant) continue;
@@ -43,9 +61,16 @@ std::string own_scope(const Graph& graph, const std::vector<OprRole>& roles, con
         if (s.empty()) continue;
         params = params.empty() ? s : common_scope(params, s);
     }
-    // A module that was called from outside its tree is named without its parents ("ln1" for "blk0.ln1"): its params know better.
-    if (own.empty() || ends_with_path(params, own)) return std::string(params);
-    return std::string(own);
+    result.params = params;
+    return result;
+}
+
+using Common = std::optional<std::string_view>; // nothing: no neighbour says anything
+
+Common joined(const Common& a, const Common& b) {
+    if (!a) return b;
+    if (!b) return a;
+    return common_scope(*a, *b);
 }
 
 } // namespace
@@ -53,52 +78,67 @@ std::string own_scope(const Graph& graph, const std::vector<OprRole>& roles, con
 std::vector<std::string> operator_scopes(const Graph& graph, const std::vector<OprRole>& roles) {
     const auto oprs = graph.oprs();
     std::vector<std::string> scopes(oprs.size());
-    std::vector<std::uint8_t> named(oprs.size(), 0);
-    bool any = false;
+    std::vector<Naming> naming(oprs.size(), Naming::expression);
+    std::vector<OwnScope> all(oprs.size());
+    std::unordered_map<std::string, std::string> module_of_params; // what operators that read them are called
+    bool any = false, any_own = false;
     for (const Opr& o : oprs) {
         if (roles[o.id.index()] == OprRole::constant) continue;
-        scopes[o.id.index()] = own_scope(graph, roles, o);
-        named[o.id.index()] = !scopes[o.id.index()].empty();
-        any |= named[o.id.index()] != 0;
+        OwnScope& own = all[o.id.index()] = own_scope(graph, roles, o);
+        any_own |= !own.own.empty();
+        any |= !own.own.empty() || !own.params.empty();
+        if (!own.own.empty() && !own.params.empty()) module_of_params.try_emplace(own.params, own.own);
     }
     if (!any) return scopes;
-
-    // What the readers of an operator have in common, looking through those without names. Nothing = no reader.
-    std::vector<std::optional<std::string_view>> readers(oprs.size());
-    for (std::size_t i = oprs.size(); i-- > 0;) {
-        std::optional<std::string_view> common;
-        for (VarId v : oprs[i].outputs)
-            for (OprId reader : graph.consumers(v)) {
-                const std::optional<std::string_view> s =
-                    named[reader.index()] ? std::optional<std::string_view>(scopes[reader.index()]) : readers[reader.index()];
-                if (s) common = common ? common_scope(*common, *s) : *s;
-            }
-        readers[i] = common;
-    }
-    for (const Opr& o : oprs) {
-        const std::size_t i = o.id.index();
-        if (named[i]) continue;
-        if (roles[i] == OprRole::constant || roles[i] == OprRole::input) {
-            // Stands with what reads it; an input that several modules read stays outside.
-            if (readers[i] && roles[i] == OprRole::constant) scopes[i] = *readers[i];
-            continue;
+    for (std::size_t i = 0; i < oprs.size(); ++i) {
+        OwnScope& own = all[i];
+        naming[i] = own.naming;
+        if (own.naming == Naming::module) {
+            // A module that was called from outside its tree is named without its parents ("ln1" for "blk0.ln1"): its params
+            // know better.
+            scopes[i] = ends_with_path(own.params, own.own) ? own.params : own.own;
+        } else if (own.naming == Naming::expression && !own.params.empty()) {
+            // Params are named by their place in the module tree, operators by the way modules called each other. Where both
+            // differ, the operators' names count, and a param tells the module only by way of them.
+            const auto known = module_of_params.find(own.params);
+            if (known != module_of_params.end()) scopes[i] = ends_with_path(own.params, known->second) ? own.params : known->second;
+            else if (!any_own) scopes[i] = own.params;
+            if (!scopes[i].empty()) naming[i] = Naming::module;
         }
-        std::optional<std::string_view> producers;
+    }
+
+    // What the nearest operators with a module above and below have in common, looking through all others.
+    std::vector<Common> above(oprs.size()), below(oprs.size());
+    const auto is_module = [&](OprId id) { return naming[id.index()] == Naming::module; };
+    for (const Opr& o : oprs)
         for (VarId v : o.inputs) {
             const OprId p = graph.var(v).producer;
             if (roles[p.index()] == OprRole::constant || roles[p.index()] == OprRole::input) continue;
-            producers = producers ? common_scope(*producers, scopes[p.index()]) : std::string_view(scopes[p.index()]);
+            above[o.id.index()] = joined(above[o.id.index()], is_module(p) ? Common(scopes[p.index()]) : above[p.index()]);
         }
-        if (!producers) {
-            if (readers[i]) scopes[i] = *readers[i];
+    for (std::size_t i = oprs.size(); i-- > 0;)
+        for (VarId v : oprs[i].outputs)
+            for (OprId r : graph.consumers(v)) below[i] = joined(below[i], is_module(r) ? Common(scopes[r.index()]) : below[r.index()]);
+
+    // Plain names: inside a module only when both sides lie in it.
+    for (const Opr& o : oprs) {
+        const std::size_t i = o.id.index();
+        if (naming[i] == Naming::plain && roles[i] != OprRole::input && above[i] && below[i]) scopes[i] = common_scope(*above[i], *below[i]);
+    }
+    // Expressions: the optimizer puts new operators before the one that keeps the name, so they belong to their readers;
+    // where those disagree, to what their producers have in common.
+    for (std::size_t i = oprs.size(); i-- > 0;) {
+        if (naming[i] != Naming::expression || roles[i] == OprRole::input || roles[i] == OprRole::constant) continue;
+        Common readers, producers;
+        for (VarId v : oprs[i].outputs)
+            for (OprId r : graph.consumers(v)) readers = joined(readers, Common(scopes[r.index()]));
+        if (readers && !readers->empty()) {
+            scopes[i] = *readers;
             continue;
         }
-        if (!readers[i]) {
-            scopes[i] = *producers;
-            continue;
-        }
-        const std::string_view both = common_scope(*producers, *readers[i]);
-        scopes[i] = both.empty() ? first_part(*producers) : both;
+        producers = above[i];
+        if (!producers || (readers && below[i] && common_scope(*producers, *below[i]).empty())) continue;
+        scopes[i] = *producers;
     }
     return scopes;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <unordered_map>
 
 #include "views/common/number_text.h"
 #include "views/common/theme.h"
@@ -38,7 +39,8 @@ void GraphPainter::paint(QPainter& painter, const GraphTransform& transform, con
     painter.setOpacity(options_.opacity);
     painter.setRenderHint(QPainter::Antialiasing, true);
     frames(painter);
-    if (t_.scale < density_scale) {
+    // Few boxes are painted one by one at any scale.
+    if (t_.scale < density_scale && p_.scene.nodes.size() > 3000) {
         density(painter);
     } else {
         edges(painter);
@@ -132,10 +134,16 @@ void GraphPainter::edges(QPainter& painter) {
     const bool coarse = t_.scale < 0.25;
     const double left = area_.left(), right = area_.right(), top = area_.top(), bottom = area_.bottom();
     std::vector<std::pair<std::uint32_t, int>> marks;
+    std::unordered_map<std::uint32_t, int> drawn; // first points of bundles -> strongest look so far
     for (const std::uint32_t e : list) {
         const EdgeRoute& route = p_.layout.edges[e];
         if (route.count == 0) continue;
         const int kind = batch_of(e);
+        if (route.values > 1) {
+            const auto [it, fresh] = drawn.try_emplace(route.first, kind);
+            if (!fresh && kind <= it->second) continue;
+            it->second = kind;
+        }
         LineBatch& batch = batches[static_cast<std::size_t>(kind)];
         const bool own_width = options_.edge_width_by_bytes && !coarse;
         QPainterPath own;
@@ -396,7 +404,7 @@ void GraphPainter::density(QPainter& painter) {
         QColor c = mixed(fill_of(cell.node), outline_of(cell.node), options_.colours.empty() ? 0.6 : 0.0);
         const bool hit = !highlight_.found.empty() && highlight_.found[cell.node] != 0;
         if (hit) c = style_.found;
-        const double part = hit ? 1 : std::clamp(0.25 + 1.2 * static_cast<double>(cell.coverage), 0.0, 1.0) * (faded(cell.node) ? 0.35 : 1);
+        const double part = hit ? 1 : std::clamp(0.5 + 1.2 * static_cast<double>(cell.coverage), 0.0, 1.0) * (faded(cell.node) ? 0.35 : 1);
         image.setPixel(static_cast<int>(x), static_cast<int>(y), qPremultiply(qRgba(c.red(), c.green(), c.blue(), static_cast<int>(part * 255))));
     });
     const LayoutRect target{static_cast<double>(x0) * size, static_cast<double>(y0) * size, image.width() * size, image.height() * size};

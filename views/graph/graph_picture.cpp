@@ -46,7 +46,7 @@ private:
     QString frame_title(GroupId id) const {
         const Group& g = p_.scene.structure->groups->group(id);
         QString title = fonts_.bold_measure.elided(text(g.title), widest_text);
-        if (g.alike > 1) title += QStringLiteral("  %1/%2").arg(g.alike_index + 1).arg(g.alike);
+        if (g.alike > 1) title += QStringLiteral("  ×%1").arg(g.alike);
         return title;
     }
 
@@ -71,7 +71,7 @@ private:
             const Group& g = p_.scene.structure->groups->group(node.group);
             t.title = text(g.title);
             t.name = tr("%1 operators").arg(g.total);
-            if (g.alike > 1) t.attribute = QStringLiteral("%1/%2").arg(g.alike_index + 1).arg(g.alike);
+            if (g.alike > 1) t.attribute = QStringLiteral("×%1").arg(g.alike);
             break;
         }
         case SceneNode::Kind::input:

@@ -174,16 +174,26 @@ void GraphView::showStart() {
     if (whole >= 0.75) t.scale = std::min(1.0, whole);
     LayoutRect first = b;
     if (!picture_->layout.nodes.empty() && t.scale > whole) {
-        // The first boxes of the flow.
-        const auto at_start = [&](const LayoutRect& x, const LayoutRect& y) { return sideways ? x.x < y.x : x.y < y.y; };
-        first = *std::min_element(picture_->layout.nodes.begin(), picture_->layout.nodes.end(), at_start);
+        // What the first screen of the flow holds.
+        LayoutRect strip = b, found;
+        if (sideways) strip.width = width() / t.scale;
+        else strip.height = height() / t.scale;
+        std::vector<double> middles;
+        picture_->node_index.query(strip, [&](std::uint32_t i) {
+            found = found.united(picture_->layout.nodes[i]);
+            middles.push_back(sideways ? picture_->layout.nodes[i].center_y() : picture_->layout.nodes[i].center_x());
+        });
+        if (!found.empty()) first = found;
+        // More than fits: where most of it is.
+        if (!middles.empty() && (sideways ? found.height * t.scale > height() : found.width * t.scale > width())) {
+            const auto half = middles.begin() + static_cast<std::ptrdiff_t>(middles.size() / 2);
+            std::nth_element(middles.begin(), half, middles.end());
+            (sideways ? first.y : first.x) = *half;
+            (sideways ? first.height : first.width) = 0;
+        }
     }
-    const auto place = [&](double middle, double low, double size, double view) {
-        const double visible = view / t.scale;
-        return size <= visible ? low + size / 2 - visible / 2 : middle - visible / 2;
-    };
-    t.x = place(first.center_x(), b.x, b.width, width());
-    t.y = place(first.center_y(), b.y, b.height, height());
+    t.x = first.center_x() - width() / t.scale / 2;
+    t.y = first.center_y() - height() / t.scale / 2;
     if (!sideways && b.height > height() / t.scale) t.y = b.y - margin / t.scale;
     if (sideways && b.width > width() / t.scale) t.x = b.x - margin / t.scale;
     setTransform(t);

@@ -107,6 +107,22 @@ QString attribute_line(const Graph& graph, const GraphInfo* info, OprId id) {
         if (!o.outputs.empty())
             if (const auto dtype = known_dtype(graph, info, o.outputs[0])) return text(dtype->name());
     }
+    if (!p.type().fields.empty() && p.type().fields[0].kind == ParamFieldKind::index_list) {
+        // As it is written in Python: "[:, 2:5, idx]" without the numbers, which are inputs.
+        QStringList parts;
+        for (const IndexItem& item : p.index(p.type().fields[0].name)) {
+            while (item.axis >= 0 && parts.size() < item.axis) parts << QStringLiteral(":");
+            parts << (item.idx ? QStringLiteral("i") : (item.begin ? QStringLiteral("a:") : QStringLiteral(":")) + (item.end ? QStringLiteral("b") : QString()) + (item.step ? QStringLiteral(":s") : QString()));
+        }
+        return '[' + parts.join(QStringLiteral(", ")) + ']';
+    }
+    if (!p.type().fields.empty() && p.type().fields[0].kind == ParamFieldKind::axis_list) {
+        QStringList parts;
+        for (const AxisDesc& d : p.axes(p.type().fields[0].name))
+            parts << (d.method == AxisDesc::Method::add_1 ? QStringLiteral("+") : QStringLiteral("−")) + QString::number(d.axis);
+        return parts.join(' ');
+    }
+    if (kind == "LayerNorm" || kind == "BN") return {};
     if (o.inputs.empty()) return shape_of_first_output(graph, info, o);
     return text(paramSummary(o));
 }
@@ -123,6 +139,14 @@ QString node_name(const Graph& graph, OprId id, const QString& inside) {
         }
     if (plain(o.name) && name.isEmpty()) name = text(o.name);
     if (!inside.isEmpty() && name.startsWith(inside + '.')) name.remove(0, inside.size() + 1);
+    // MegEngine appends the type or mode ("layer1.conv1.Convolution[2]"), which stands on the node already.
+    const qsizetype dot = name.lastIndexOf('.');
+    QString last = name.mid(dot + 1);
+    if (const qsizetype bracket = last.lastIndexOf('['); bracket > 0) last.truncate(bracket);
+    if (const qsizetype colon = last.lastIndexOf(QStringLiteral(":o")); colon > 0) last.truncate(colon);
+    const QString mode = o.params.empty() || !o.param().type().find("mode") ? QString() : text(o.param().enum_name("mode"));
+    if (last == text(o.type) || (!mode.isEmpty() && (last == mode || mode.endsWith('_' + last))) || o.type.starts_with(last.toStdString()))
+        name.truncate(std::max<qsizetype>(0, dot));
     return name;
 }
 

@@ -1,0 +1,5 @@
+if(TARGET megascope_views)
+  add_executable(graph_shot layout_shot.cpp)
+  target_link_libraries(graph_shot PRIVATE megascope_views megascope_options)
+  target_include_directories(graph_shot PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+endif()
