@@ -234,6 +234,40 @@ private slots:
         QCOMPARE(tally.shapes.differ + tally.dtypes.differ + tally.dtypes.unknown, std::size_t(0));
     }
 
+    // With another batch size the graph either follows everywhere (nothing of the old size is kept) or names who refuses.
+    void networksFollowAnotherBatch() {
+        std::size_t follow = 0, refuse = 0;
+        for (const char* folder : {"nets", "quant"})
+            for (const fs::path& path : files_below(reference / folder, "/default.mge")) {
+                const auto model = open(path);
+                QVERIFY(model);
+                const Graph& graph = *model->main().graph;
+                const GraphInfo usual = infer_graph(graph);
+                std::vector<VarDesc> inputs;
+                for (OprId input : graph.inputs()) {
+                    VarDesc given = usual.var(graph.opr(input).outputs[0]);
+                    given.value.reset();
+                    (*given.shape)[0] *= 3;
+                    inputs.push_back(given);
+                }
+                const GraphInfo info = infer_graph(graph, inputs);
+                const QString name = QString::fromStdString(path.parent_path().filename().string());
+                if (info.problems.empty()) {
+                    ++follow;
+                    for (const GraphOutput& output : graph.outputs()) {
+                        const Shape before = *usual.var(output.var).shape;
+                        QVERIFY2(info.var(output.var).shape, qPrintable(name));
+                        QCOMPARE(info.var(output.var).shape->elements(), 3 * before.elements());
+                    }
+                } else {
+                    ++refuse;
+                    qInfo("%s: %s", qPrintable(name), info.problems.front().error.text().c_str());
+                }
+            }
+        qInfo("%zu networks follow another batch size, %zu refuse", follow, refuse);
+        QVERIFY(follow > 0);
+    }
+
     // The graph of every operator case, and the shapes of the outputs that MegEngine computed from inputs of the given shapes.
     void operatorCases() {
         Tally listed, computed;
