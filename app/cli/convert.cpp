@@ -66,7 +66,8 @@ WriteOptions options_for(const StoredGraph& stored, Container container, const C
     WriteOptions write = WriteOptions::like_input(stored);
     write.container = container;
     if (container != stored.container) write.info = &info;
-    // What v1 calls "all var names" and the default are the same bytes in v2, and v2 with names knows them all.
+    // v2 keeps either no var names or all of them; v1 has to be told to keep all.
+    if (stored.container == Container::fbs_v2 && container != Container::fbs_v2 && write.kept.var_name == 1) write.kept.var_name = 2;
     if (options.var_name) write.kept.var_name = *options.var_name;
     if (options.opr_name) write.kept.opr_name = *options.opr_name;
     if (options.param_name) write.kept.param_name = *options.param_name;
@@ -108,7 +109,7 @@ Expected<WriteSummary> save_packed(const ConvertOptions& options, const Plan& pl
     MGS_ASSIGN(const std::vector<std::byte> key, key_of(options.encrypt_key));
     MGS_ASSIGN(const std::vector<std::byte> plain, encode_dump(plan.content));
     MGS_ASSIGN(const std::vector<std::byte> model, encrypt(*cipher, plain, key));
-    std::string info = R"({"valid": false})";
+    std::string info = R"({ "valid": false})"; // as the library writes it when there is none
     std::string name = options.pack_name;
     if (!options.pack_info.empty()) {
         MGS_ASSIGN(info, read_text(options.pack_info));
@@ -176,8 +177,11 @@ Expected<void> convert(const ConvertOptions& options) {
         std::snprintf(hash, sizeof(hash), ", hash %016llx", static_cast<unsigned long long>(summary.content_hash));
         line += hash;
     }
-    if (!plan.content.testcases.empty()) line += ", " + std::to_string(plan.content.testcases.size()) + " testcases";
-    if (!plan.content.appended.empty()) line += ", " + std::to_string(plan.content.appended.size()) + " appended graphs";
+    const auto also = [&](std::size_t n, const char* what) {
+        if (n) line += ", " + std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+    };
+    also(plan.content.testcases.size(), "testcase");
+    also(plan.content.appended.size(), "appended graph");
     print(line + "\n");
     return {};
 }
@@ -192,10 +196,14 @@ void add_convert(CLI::App& app, int& status) {
     command->add_option("--format", options->format, "v1 (FBS), mgbs (FBS with the old header, for MegEngine 8.14 and older) or v2 (FBS_V2); "
                                                      "default: as the input")
         ->check(CLI::IsMember(containers()));
+    const auto yes_or_no = [command](const std::string& name, std::optional<bool>& value, const std::string& what) {
+        auto* yes = command->add_flag_callback("--" + name, [&value] { value = true; }, what + "; default: as the input");
+        command->add_flag_callback("--no-" + name, [&value] { value = false; }, "The opposite")->excludes(yes);
+    };
     command->add_option("--keep-var-name", options->var_name, "0 none, 1 MegEngine's default, 2 all; default: as the input")->check(CLI::Range(0, 2));
-    command->add_flag("--keep-opr-name,!--no-keep-opr-name", options->opr_name, "Operator names; default: as the input");
-    command->add_flag("--keep-param-name,!--no-keep-param-name", options->param_name, "Names of shared params; default: as the input");
-    command->add_flag("--keep-opr-priority,!--no-keep-opr-priority", options->opr_priority, "Priorities; default: as the input");
+    yes_or_no("keep-opr-name", options->opr_name, "Operator names");
+    yes_or_no("keep-param-name", options->param_name, "Names of shared params");
+    yes_or_no("keep-opr-priority", options->opr_priority, "Priorities");
     command->add_flag("--no-metadata", options->no_metadata, "Leave user info and optimize options out");
     command->add_flag("--no-testcases", options->no_testcases, "Write the graph alone");
     auto* append = command->add_flag("--append", options->append, "Add to the end of the output file");
