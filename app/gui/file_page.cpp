@@ -21,10 +21,6 @@ Property plain(const QString& name, const QString& value, const QString& exact =
 
 } // namespace
 
-QString versionText(std::uint32_t version) {
-    return QStringLiteral("%1.%2.%3").arg(version / 100000).arg(version / 100 % 1000).arg(version % 100);
-}
-
 FilePage::FilePage(Selection* selection, QWidget* parent) : QWidget(parent), selection_(selection) {
     setObjectName(QStringLiteral("filePage"));
     graphs_ = new QComboBox(this);
@@ -75,7 +71,7 @@ void FilePage::setModel(const std::shared_ptr<const OpenedModel>& opened) {
 
     PropertyGroup format{tr("Format"), {}};
     format.properties.push_back(plain(tr("container"), text(container_name(stored.container))));
-    format.properties.push_back(plain(tr("written by"), tr("MegEngine %1").arg(versionText(stored.mge_version)), QString::number(stored.mge_version)));
+    format.properties.push_back(plain(tr("written by"), tr("MegEngine %1").arg(text(mge_version_text(stored.mge_version))), QString::number(stored.mge_version)));
     if (stored.container == Container::fbs_v2) {
         format.properties.push_back(plain(tr("model version"), QString::number(stored.model_version)));
     } else {

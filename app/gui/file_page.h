@@ -32,7 +32,4 @@ private:
     QTreeView* tree_;
 };
 
-/// MegEngine's version number as people write it: 100800 → "1.8.0".
-[[nodiscard]] QString versionText(std::uint32_t version);
-
 } // namespace megascope

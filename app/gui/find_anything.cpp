@@ -18,7 +18,7 @@ namespace megascope {
 
 namespace {
 
-std::string lower(std::string s) {
+std::string lowered(std::string s) {
     for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return s;
 }
@@ -75,9 +75,9 @@ void FindAnything::popUp() {
     if (facts_ && oprKeys_.empty()) { // on first use, not on opening
         const Graph& graph = *facts_->graph;
         oprKeys_.reserve(graph.oprs().size());
-        for (const Opr& opr : graph.oprs()) oprKeys_.push_back(lower(graph.display_name(opr.id) + '\n' + graph.type_text(opr.id)));
+        for (const Opr& opr : graph.oprs()) oprKeys_.push_back(lowered(graph.display_name(opr.id) + '\n' + graph.type_text(opr.id)));
         varKeys_.reserve(graph.vars().size());
-        for (const Var& var : graph.vars()) varKeys_.push_back(lower(graph.display_name(var.id) + '\n' + shapeText(facts_->info.var(var.id).shape).replace(QChar(0xD7), QLatin1Char('x')).toStdString()));
+        for (const Var& var : graph.vars()) varKeys_.push_back(lowered(graph.display_name(var.id) + '\n' + shapeText(facts_->info.var(var.id).shape).replace(QChar(0xD7), QLatin1Char('x')).toStdString()));
     }
     const QWidget* window = parentWidget();
     const int width = std::min(window->width() - 40, fontMetrics().averageCharWidth() * 90);

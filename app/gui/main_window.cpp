@@ -29,9 +29,13 @@
 #include "views/tensor/tensor_view.h"
 #include "views/testcase/testcase_panel.h"
 
+/// The resources lie in a static library, where nothing else refers to them. Outside of any namespace, as Q_INIT_RESOURCE asks.
+static void initMegascopeResources() { Q_INIT_RESOURCE(megascope); }
+
 namespace megascope {
 
 MainWindow::MainWindow(std::unique_ptr<Runner> runner, QWidget* parent) : QMainWindow(parent) {
+    initMegascopeResources();
     setObjectName(QStringLiteral("mainWindow"));
     setWindowTitle(QStringLiteral("Megascope"));
     setAcceptDrops(true);
@@ -52,6 +56,7 @@ MainWindow::MainWindow(std::unique_ptr<Runner> runner, QWidget* parent) : QMainW
     runStatus_->setForegroundRole(QPalette::PlaceholderText);
     jobBar_ = new JobBar(jobs_, this);
     fileStatus_->setContentsMargins(8, 0, 8, 0);
+    runStatus_->setContentsMargins(8, 0, 8, 0);
     statusBar()->addWidget(fileStatus_);
     statusBar()->addPermanentWidget(runStatus_);
     statusBar()->addPermanentWidget(jobBar_);

@@ -134,9 +134,8 @@ void MainWindow::buildGraphMenu() {
     toggle(tr("Fold &shape computations"), graph_->sceneOptions().fold_shapes, &GraphView::setFoldShapes);
     toggle(tr("Show &groups"), graph_->sceneOptions().groups, &GraphView::setGroupsShown);
     toggle(tr("Edge &width by bytes"), false, &GraphView::setEdgeWidthByBytes);
-    QAction* sideways = toggle(tr("Left to &right"), graph_->layoutOptions().direction == LayoutDirection::left_right,
-                               [this](bool on) { graph_->setDirection(on ? LayoutDirection::left_right : LayoutDirection::top_down); });
-    Q_UNUSED(sideways);
+    toggle(tr("Left to &right"), graph_->layoutOptions().direction == LayoutDirection::right,
+                               [this](bool on) { graph_->setDirection(on ? LayoutDirection::right : LayoutDirection::down); });
     colourByTime_ = menu->addAction(tr("Colour by &time"));
     colourByTime_->setCheckable(true);
     colourByTime_->setChecked(true);

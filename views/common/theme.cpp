@@ -137,8 +137,17 @@ QString styleSheet(const QPalette& p) {
                "QTabBar::tab:hover:!selected { color: %5; }"
                "QTabWidget::pane { border: 0; border-top: 1px solid %1; }"
                "QHeaderView { background: %3; }"
-               "QHeaderView::section { background: %3; color: %4; padding: 4px 8px; border: 0; border-right: 1px solid %1;"
+               "QHeaderView::section { background: %3; color: %4; padding: 4px 6px; border: 0; border-right: 1px solid %1;"
                " border-bottom: 1px solid %1; }"
+               "QAbstractItemView { outline: 0; }"
+               "QTreeView::item, QListView::item { padding: 2px 0; }"
+               "QScrollBar { background: transparent; border: 0; }"
+               "QScrollBar:vertical { width: 12px; } QScrollBar:horizontal { height: 12px; }"
+               "QScrollBar::handle { background: %1; border-radius: 4px; margin: 2px; }"
+               "QScrollBar::handle:vertical { min-height: 24px; } QScrollBar::handle:horizontal { min-width: 24px; }"
+               "QScrollBar::handle:hover { background: %4; }"
+               "QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }"
+               "QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }"
                "QToolTip { border: 1px solid %1; padding: 4px; background: %6; color: %5; }"
                "QMenuBar { border-bottom: 1px solid %1; }")
         .arg(c.separator.name(), c.accent.name(), p.color(QPalette::Window).name(), c.dimmedText.name(),

@@ -13,6 +13,8 @@
 #include <QTreeView>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 #include "views/common/empty_state.h"
 #include "views/common/number_text.h"
 #include "views/common/theme.h"
@@ -48,6 +50,7 @@ Inspector::Inspector(Selection* selection, JobRunner* jobs, QWidget* parent) : Q
     tree_->setHeaderHidden(true);
     tree_->setRootIsDecorated(false);
     tree_->setIndentation(12);
+    tree_->setFocusPolicy(Qt::StrongFocus);
     tree_->setUniformRowHeights(true);
     tree_->setSelectionMode(QAbstractItemView::ExtendedSelection);
     tree_->setTextElideMode(Qt::ElideMiddle);
@@ -86,6 +89,7 @@ Inspector::Inspector(Selection* selection, JobRunner* jobs, QWidget* parent) : Q
     head->addWidget(summary_);
 
     auto* bottom = new QWidget(this);
+    valueFrame_ = bottom;
     auto* valueRow = new QHBoxLayout;
     valueRow->addWidget(valueTitle_, 1);
     valueRow->addWidget(compute_);
@@ -146,7 +150,13 @@ void Inspector::setValue(VarId var, const Tensor& value, const QString& source) 
     valueTitle_->setText(tr("Value"));
     valueTitle_->setToolTip(source);
     value_->setTensor(value, facts_ ? text(facts_->graph->display_name(var)) : QString());
-    value_->show();
+    setValueShown(true);
+}
+
+void Inspector::setValueShown(bool shown) {
+    value_->setVisible(shown);
+    // Without a value the frame is one line; the properties get the room.
+    valueFrame_->setMaximumHeight(shown ? QWIDGETSIZE_MAX : compute_->sizeHint().height() + 16);
 }
 
 void Inspector::clearValue() { show(selection_->current()); }
@@ -181,9 +191,10 @@ void Inspector::show(Pick pick) {
     tree_->resizeColumnToContents(0);
     tree_->setColumnWidth(0, std::clamp(tree_->columnWidth(0) + 8, 90, 170));
     value_->clear();
-    value_->hide();
+    setValueShown(false);
     const VarId var = valueVar(pick);
     valueTitle_->setText(var.valid() ? tr("Value: not computed yet") : tr("No value"));
+    valueFrame_->setVisible(var.valid());
     compute_->setVisible(var.valid());
     if (var.valid()) emit valueWanted(var);
 }

@@ -46,6 +46,7 @@ protected:
 
 private:
     void show(Pick pick);
+    void setValueShown(bool shown);
     void copy();
     /// The var whose value is shown for a pick: the var itself, or an operator's first output.
     [[nodiscard]] VarId valueVar(Pick pick) const;
@@ -63,6 +64,7 @@ private:
     QLabel* valueTitle_;
     QPushButton* compute_;
     TensorView* value_;
+    QWidget* valueFrame_;
 };
 
 } // namespace megascope

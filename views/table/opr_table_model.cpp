@@ -21,21 +21,21 @@ std::vector<TableColumn> oprColumns() {
         {QStringLiteral("order"), tr("#"), {}, true, true, tr("Execution index: operators run in this order")},
         {QStringLiteral("type"), tr("Type"), {}, false, true, tr("Operator class")},
         {QStringLiteral("name"), tr("Name"), {}, false, true, tr("Operator name, or its first output's name when the file keeps none")},
-        {QStringLiteral("scope"), tr("Scope"), {}, false, false, tr("The module path in front of the name")},
-        {QStringLiteral("params"), tr("Params"), {}, false, true, tr("Params that differ from their defaults")},
-        {QStringLiteral("inputs"), tr("Inputs"), {}, false, false, tr("Shapes of the inputs")},
         {QStringLiteral("shape"), tr("Output"), {}, false, true, tr("Shape of the first output")},
         {QStringLiteral("dtype"), tr("dtype"), {}, false, true, tr("dtype of the first output")},
-        {QStringLiteral("flops"), tr("Computation"), QStringLiteral("FLOP"), true, true, tr("Operations; a multiplication and an addition count as two")},
-        {QStringLiteral("bytes"), tr("Memory"), QStringLiteral("KiB"), true, true, tr("Bytes of all inputs and outputs")},
-        {QStringLiteral("intensity"), tr("Intensity"), QStringLiteral("FLOP/B"), true, false, tr("Computation divided by memory")},
         {QStringLiteral("time"), tr("Time"), QStringLiteral("µs"), true, true, tr("Measured time of the operator's kernels")},
         {QStringLiteral("share"), tr("Share"), QStringLiteral("%"), true, true, tr("Share of the time of all operators")},
+        {QStringLiteral("flops"), tr("Computation"), QStringLiteral("FLOP"), true, true, tr("Operations; a multiplication and an addition count as two")},
         {QStringLiteral("throughput"), tr("Throughput"), QStringLiteral("GFLOP/s"), true, true, tr("Computation divided by time")},
+        {QStringLiteral("bytes"), tr("Memory"), QStringLiteral("KiB"), true, true, tr("Bytes of all inputs and outputs")},
         {QStringLiteral("bandwidth"), tr("Bandwidth"), QStringLiteral("GB/s"), true, false, tr("Memory divided by time")},
+        {QStringLiteral("intensity"), tr("Intensity"), QStringLiteral("FLOP/B"), true, false, tr("Computation divided by memory")},
+        {QStringLiteral("scope"), tr("Scope"), {}, false, false, tr("The module path in front of the name")},
+        {QStringLiteral("inputs"), tr("Inputs"), {}, false, false, tr("Shapes of the inputs")},
         {QStringLiteral("priority"), tr("Priority"), {}, true, false, tr("Scheduling priority stored in the file")},
         {QStringLiteral("typeid"), tr("Type id"), {}, false, false, tr("Operator id as stored in the file")},
         {QStringLiteral("version"), tr("Version"), {}, true, false, tr("Operator version as stored in the file")},
+        {QStringLiteral("params"), tr("Params"), {}, false, true, tr("Params that differ from their defaults")},
     };
 }
 
@@ -96,10 +96,12 @@ void OprTableModel::setTimes(std::shared_ptr<const OprTimes> times) {
             if (!std::isnan(seconds)) largest = std::max(largest, seconds);
     time_ = timeUnit(largest);
     setUnit(Time, time_.name);
-    cellsChanged(Time, Bandwidth);
+    cellsChanged(Time, Bandwidth); // all columns that times change lie between these
 }
 
 int OprTableModel::sourceRows() const { return facts_ ? static_cast<int>(facts_->graph->oprs().size()) : 0; }
+
+bool OprTableModel::isQuiet(int row) const { return facts_->structure->roles[static_cast<std::size_t>(row)] == OprRole::constant; }
 
 const Opr& OprTableModel::opr(int row) const { return facts_->graph->oprs()[static_cast<std::size_t>(row)]; }
 

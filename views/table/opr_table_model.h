@@ -12,8 +12,8 @@ class OprTableModel : public TableModel {
     Q_OBJECT
 public:
     enum Column {
-        Order, Type, Name, Scope, Params, Inputs, OutputShape, OutputDType, Flops, Bytes, Intensity, Time, Share, Throughput, Bandwidth, Priority,
-        TypeId, Version, ColumnCount
+        Order, Type, Name, OutputShape, OutputDType, Time, Share, Flops, Throughput, Bytes, Bandwidth, Intensity, Scope, Inputs, Priority, TypeId,
+        Version, Params, ColumnCount
     };
 
     explicit OprTableModel(QObject* parent = nullptr);
@@ -23,8 +23,11 @@ public:
     /// Null when nothing was measured.
     void setTimes(std::shared_ptr<const OprTimes> times);
     [[nodiscard]] int sourceRows() const override;
+    [[nodiscard]] bool hasQuietRows() const override { return true; }
+    [[nodiscard]] QString quietRowsTitle() const override { return tr("Show constants"); }
 
 protected:
+    bool isQuiet(int row) const override;
     QString cellText(int row, int column) const override;
     QString cellExact(int row, int column) const override;
     SortKey cellKey(int row, int column) const override;

@@ -7,6 +7,7 @@
 
 #include "views/common/number_text.h"
 #include "views/common/theme.h"
+#include "views/graph/node_text.h"
 #include "views/table/opr_table_model.h"
 
 namespace megascope {
@@ -14,9 +15,9 @@ namespace megascope {
 namespace {
 
 /// "backbone.layer1.0.conv1" inside "backbone.layer1.0" reads "conv1".
-QString localName(const QString& name, const std::string& path) {
-    const QString prefix = text(path) + QLatin1Char('.');
-    return !path.empty() && name.startsWith(prefix) ? name.mid(prefix.size()) : name;
+QString localName(const QString& name, const QString& path) {
+    const QString prefix = path + QLatin1Char('.');
+    return !path.isEmpty() && name.startsWith(prefix) ? name.mid(prefix.size()) : name;
 }
 
 } // namespace
@@ -37,21 +38,31 @@ void OutlineModel::setFacts(std::shared_ptr<const GraphFacts> facts) {
             nodes_[parent].children.push_back(id);
             return id;
         };
-        // One pass in execution order: a group appears where its first operator runs.
+        // One pass in execution order: a group appears where its first operator computes. Inputs wait for it, because what feeds an
+        // expectation at the end of the network stands at the beginning of the file.
+        std::vector<std::vector<OprId>> waiting(nodeOfGroup.size());
         const std::function<std::uint32_t(GroupId)> nodeFor = [&](GroupId group) -> std::uint32_t {
             if (!group.valid()) return 0;
             if (nodeOfGroup[group.index()] == 0) {
                 const std::uint32_t parent = nodeFor(structure.groups->group(group).parent);
                 nodeOfGroup[group.index()] = add(parent, group, {});
+                for (const OprId input : waiting[group.index()]) nodeOfOpr_[input.index()] = add(nodeOfGroup[group.index()], {}, input);
+                waiting[group.index()].clear();
             }
             return nodeOfGroup[group.index()];
         };
         for (const Opr& opr : facts_->graph->oprs()) {
             const OprRole role = structure.roles[opr.id.index()];
             if (role == OprRole::constant || role == OprRole::shape) continue;
-            const std::uint32_t parent = nodeFor(structure.groups->of(opr.id));
-            nodeOfOpr_[opr.id.index()] = add(parent, {}, opr.id);
+            const GroupId group = structure.groups->of(opr.id);
+            if (role == OprRole::input && group.valid() && nodeOfGroup[group.index()] == 0) {
+                waiting[group.index()].push_back(opr.id);
+                continue;
+            }
+            nodeOfOpr_[opr.id.index()] = add(nodeFor(group), {}, opr.id);
         }
+        for (std::size_t group = 0; group < waiting.size(); ++group)
+            if (!waiting[group].empty()) nodeFor(GroupId(group));
         weigh();
     }
     endResetModel();
@@ -130,7 +141,13 @@ QVariant OutlineModel::data(const QModelIndex& index, int role) const {
         {
             const QString name = text(facts_->graph->display_name(node.opr));
             const GroupId group = nodes_[node.parent].group;
-            return group.valid() ? localName(name, facts_->structure->groups->group(group).path) : name;
+            const QString inside = group.valid() ? text(facts_->structure->groups->group(group).path) : QString();
+            if (facts_->structure->roles[node.opr.index()] == OprRole::input) return localName(name, inside);
+            if (const QString own = node_name(*facts_->graph, node.opr, inside); !own.isEmpty()) return own;
+            // Names like "conv(data,const{4,3,7,7}[1769])[22]" say less than type and params.
+            const QString what = attribute_line(*facts_->graph, &facts_->info, node.opr);
+            const QString type = text(facts_->graph->type_text(node.opr));
+            return what.isEmpty() ? type : QStringLiteral("%1  %2").arg(type, what);
         }
     case Qt::ToolTipRole:
         if (index.column() == ShareColumn)

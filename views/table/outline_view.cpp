@@ -29,9 +29,10 @@ OutlineView::OutlineView(Selection* selection, QWidget* parent) : QWidget(parent
     stack_->addWidget(new EmptyState(QStringLiteral("outline"), tr("The modules of an open model appear here."), {}, this));
     stack_->setCurrentIndex(1);
 
-    connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& current) {
-        if (following_ || !current.isValid()) return;
-        const QModelIndex first = current.siblingAtColumn(0);
+    // Not currentChanged: a view that gets the focus makes its first row current, which nobody chose.
+    connect(tree_->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this](const QItemSelection& chosen) {
+        if (following_ || chosen.isEmpty()) return;
+        const QModelIndex first = chosen.indexes().front().siblingAtColumn(0);
         const Pick pick = first.data(OutlineModel::PickRole).value<Pick>();
         if (!pick.empty()) selection_->select(pick);
         else if (const QVariant group = first.data(OutlineModel::GroupRole); group.isValid()) emit groupPicked(GroupId(group.toUInt()));

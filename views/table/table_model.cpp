@@ -63,6 +63,14 @@ void TableModel::setFilter(const FilterQuery& query) {
     endResetModel();
 }
 
+void TableModel::showQuietRows(bool shown) {
+    if (shown == quietShown_) return;
+    beginResetModel();
+    quietShown_ = shown;
+    rebuild();
+    endResetModel();
+}
+
 int TableModel::rowOf(Pick pick) const {
     const int source = sourceRowOf(pick);
     if (source < 0 || source >= static_cast<int>(rowOfSource_.size())) return -1;
@@ -90,6 +98,7 @@ void TableModel::rebuild() {
     const int count = sourceRows();
     order_.reserve(static_cast<std::size_t>(count));
     for (int row = 0; row < count; ++row) {
+        if (!quietShown_ && isQuiet(row)) continue;
         if (filter_.empty() ||
             filter_.matches([&](const QString& field) { return filterText(row, field); }, [&](const QString& field) { return filterNumber(row, field); }))
             order_.push_back(static_cast<std::uint32_t>(row));

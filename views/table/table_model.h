@@ -47,6 +47,11 @@ public:
     [[nodiscard]] virtual int sourceRows() const = 0;
 
     void setFilter(const FilterQuery& query);
+    /// Rows of minor interest (constants among operators) that are left out unless asked for.
+    void showQuietRows(bool shown);
+    [[nodiscard]] bool quietRowsShown() const { return quietShown_; }
+    [[nodiscard]] virtual bool hasQuietRows() const { return false; }
+    [[nodiscard]] virtual QString quietRowsTitle() const { return {}; }
     [[nodiscard]] int sourceRow(int row) const { return static_cast<int>(order_[static_cast<std::size_t>(row)]); }
     /// The visible row that shows a pick; -1 when it is filtered away or not in this table.
     [[nodiscard]] int rowOf(Pick pick) const;
@@ -68,6 +73,7 @@ protected:
     /// A colour of text that means something (failed, passed); invalid = the palette's.
     [[nodiscard]] virtual QVariant cellForeground(int, int) const { return {}; }
     [[nodiscard]] virtual Pick pick(int) const { return {}; }
+    [[nodiscard]] virtual bool isQuiet(int) const { return false; }
     /// The source row that shows a pick; -1 for none.
     [[nodiscard]] virtual int sourceRowOf(Pick) const { return -1; }
     /// For filters; by default the columns by id. The empty field is all text columns together.
@@ -87,6 +93,7 @@ private:
 
     std::vector<TableColumn> columns_;
     FilterQuery filter_;
+    bool quietShown_ = false;
     std::vector<std::uint32_t> order_;
     std::vector<std::int32_t> rowOfSource_; ///< inverse of `order_`, -1 = filtered away
     int sortColumn_ = -1;

@@ -134,9 +134,12 @@ TablePage::TablePage(const QString& name, TableModel* model, Selection* selectio
             context.addAction(tr("Copy this cell"), this, [index] { QGuiApplication::clipboard()->setText(index.data(TableModel::ExactRole).toString()); });
         context.exec(view_->viewport()->mapToGlobal(at));
     });
-    connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
-        if (following_ || !current.isValid()) return;
-        const Pick pick = current.data(TableModel::PickRole).value<Pick>();
+    // Not currentChanged: a view that gets the focus makes its first row current, which nobody chose.
+    connect(view_->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this](const QItemSelection& chosen) {
+        if (following_ || chosen.isEmpty()) return;
+        const QModelIndex current = view_->currentIndex();
+        const QModelIndex shown = current.isValid() && chosen.contains(current) ? current : chosen.indexes().front();
+        const Pick pick = shown.data(TableModel::PickRole).value<Pick>();
         if (!pick.empty()) selection_->select(pick);
     });
     connect(view_, &QAbstractItemView::activated, this, [this](const QModelIndex& index) {
@@ -187,6 +190,12 @@ void TablePage::fillColumnMenu(QMenu* menu) {
         });
     }
     menu->addSeparator();
+    if (model_->hasQuietRows()) {
+        QAction* quiet = menu->addAction(model_->quietRowsTitle());
+        quiet->setCheckable(true);
+        quiet->setChecked(model_->quietRowsShown());
+        connect(quiet, &QAction::toggled, model_, &TableModel::showQuietRows);
+    }
     connect(menu->addAction(tr("Fit columns to content")), &QAction::triggered, this, &TablePage::fitColumns);
 }
 
@@ -198,13 +207,14 @@ void TablePage::fitColumns() {
         int width = view_->horizontalHeader()->sectionSizeHint(column);
         for (int row = 0; row < sampled; ++row) {
             const QModelIndex index = model_->index(row, column);
-            int w = metrics.horizontalAdvance(index.data().toString()) + 18;
+            int w = metrics.horizontalAdvance(index.data().toString()) + 2 * ShareDelegate::margin + 8;
             if (index.data(Qt::DecorationRole).isValid()) w += 18;
-            if (index.data(TableModel::ShareRole).isValid()) w += 48;
             width = std::max(width, w);
         }
-        view_->setColumnWidth(column, std::min(width, metrics.averageCharWidth() * 48));
+        view_->setColumnWidth(column, std::min(width, metrics.averageCharWidth() * 34));
     }
+    // A last column of text takes what room is left; numbers would stand far away from everything.
+    view_->horizontalHeader()->setStretchLastSection(!model_->columns().back().numeric && !view_->isColumnHidden(model_->columnCount() - 1));
 }
 
 void TablePage::updateStack() {

@@ -22,6 +22,7 @@ TestcasePanel::TestcasePanel(QWidget* parent) : QWidget(parent) {
     list_->setFrameShape(QFrame::NoFrame);
     list_->setSelectionMode(QAbstractItemView::ExtendedSelection);
     list_->setUniformItemSizes(true);
+    list_->setIconSize(QSize(16, 16));
     list_->setTextElideMode(Qt::ElideRight);
     detail_ = new QLabel(this);
     detail_->setWordWrap(true);
