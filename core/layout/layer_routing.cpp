@@ -223,7 +223,7 @@ private:
             const RankedEdge& e = ranking_.edges[i];
             if (e.self_loop) continue;
             FlatRoute& route = result_.routes[i];
-            route.against_flow = e.reversed;
+            route.against_flow = e.against_flow;
             const LayoutPoint from{x_[e.upper] + net_dx_[e.net], result_.nodes[e.upper].bottom()};
             const LayoutPoint to{x_[e.lower] + edge_dx_[i], result_.nodes[e.lower].y};
             PathBuilder path(route.points);
@@ -244,9 +244,6 @@ private:
                 path.bend_to({to.x, top_[r]});
                 path.vertical_to(to.y);
             }
-            if (!e.reversed) continue;
-            std::reverse(route.points.begin(), route.points.end());
-            if (route.second) route.second = static_cast<std::uint32_t>(route.points.size()) - route.second;
         }
     }
 

@@ -19,7 +19,7 @@ namespace megascope {
 //
 // Steps, each in a file of its own:
 //
-//  1. ranking. Edges that close cycles are turned round (cycles appear only when groups are collapsed into one box). Ranks are
+//  1. ranking. Edges that close cycles are taken out (cycles appear only when groups are collapsed into one box). Ranks are
 //     longest paths from the sources; then nodes slide down where more values leave than enter, sources above all, so that a
 //     constant stands beside its reader. Linear.
 //     Very long edges make the cost explode: keeping all dummies of a training graph takes N² of them, and all engines that do

@@ -77,7 +77,7 @@ struct EdgeRoute {
     /// For an edge that was taken out: its second part starts at this point (counted from `first`; both parts have 1 + 3k
     /// points). 0 = the edge is drawn from end to end.
     std::uint32_t second = 0;
-    bool against_flow = false;  ///< the edge closes a cycle and runs upwards
+    bool against_flow = false;  ///< the edge closes a cycle (the layered engine takes it out, Graphviz draws it upwards)
     std::uint32_t values = 1;   ///< how many values run along the line; edges of one bundle may share their points
 
     [[nodiscard]] bool taken_out() const { return second != 0; }

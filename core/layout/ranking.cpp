@@ -8,6 +8,9 @@ namespace megascope {
 
 namespace {
 
+/// Edges that decide about ranks.
+bool in_order(const RankedEdge& e) { return !e.self_loop && !e.against_flow; }
+
 /// Compressed lists: the edges that leave (or enter) each node.
 struct Adjacency {
     std::vector<std::uint32_t> begin;
@@ -16,21 +19,22 @@ struct Adjacency {
     template <class NodeOf>
     Adjacency(std::size_t nodes, const std::vector<RankedEdge>& edges, NodeOf node_of) : begin(nodes + 1, 0) {
         for (const RankedEdge& e : edges)
-            if (!e.self_loop) ++begin[node_of(e) + 1];
+            if (in_order(e)) ++begin[node_of(e) + 1];
         for (std::size_t i = 1; i <= nodes; ++i) begin[i] += begin[i - 1];
         edge.resize(begin[nodes]);
         std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
         for (std::uint32_t i = 0; i < edges.size(); ++i)
-            if (!edges[i].self_loop) edge[next[node_of(edges[i])]++] = i;
+            if (in_order(edges[i])) edge[next[node_of(edges[i])]++] = i;
     }
 };
 
 std::uint32_t upper_of(const RankedEdge& e) { return e.upper; }
 std::uint32_t lower_of(const RankedEdge& e) { return e.lower; }
 
-/// Depth-first search in node order; an edge to a node that is still on the stack closes a cycle and is turned round.
+/// Depth-first search in node order; an edge to a node that is still on the stack closes a cycle. It is taken out: its line
+/// would have to run up beside the boxes, from a lower border to an upper one.
 /// Port nodes never take part in a cycle: nothing enters a top port and nothing leaves a bottom port.
-void break_cycles(std::size_t nodes, std::vector<RankedEdge>& edges, std::uint32_t& net_count) {
+void break_cycles(std::size_t nodes, std::vector<RankedEdge>& edges) {
     const Adjacency out(nodes, edges, upper_of);
     enum : std::uint8_t { fresh, open, done };
     std::vector<std::uint8_t> state(nodes, fresh);
@@ -56,16 +60,7 @@ void break_cycles(std::size_t nodes, std::vector<RankedEdge>& edges, std::uint32
             }
         }
     }
-    for (std::uint32_t e : back) {
-        RankedEdge& edge = edges[e];
-        std::swap(edge.upper, edge.lower);
-        // It now leaves the lower border of its target and enters the upper border of its source; fixed ports of the
-        // original borders do not apply there.
-        edge.upper_dx = edge.lower_dx = 0;
-        edge.upper_fixed = edge.lower_fixed = false;
-        edge.reversed = true;
-        edge.net = net_count++;
-    }
+    for (std::uint32_t e : back) edges[e].against_flow = edges[e].taken_out = true;
 }
 
 /// Number of dummies when every net reaches only readers at most `limit` ranks below.
@@ -82,12 +77,12 @@ std::size_t dummies(const std::vector<std::uint32_t>& spans_of_nets, const std::
 void take_out_long_edges(Ranking& r, std::size_t nodes, std::uint32_t keep_up_to) {
     std::vector<std::uint32_t> begin(r.net_count + 1, 0);
     for (const RankedEdge& e : r.edges)
-        if (!e.self_loop) ++begin[e.net + 1];
+        if (in_order(e)) ++begin[e.net + 1];
     for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
     std::vector<std::uint32_t> spans(begin.back()), next(begin.begin(), begin.end() - 1);
     std::uint32_t longest = 0;
     for (const RankedEdge& e : r.edges) {
-        if (e.self_loop) continue;
+        if (!in_order(e)) continue;
         const std::uint32_t span = r.ranks[e.lower] - r.ranks[e.upper];
         spans[next[e.net]++] = span;
         longest = std::max(longest, span);
@@ -102,7 +97,7 @@ void take_out_long_edges(Ranking& r, std::size_t nodes, std::uint32_t keep_up_to
         (dummies(spans, begin, middle) <= budget ? low : high) = middle;
     }
     for (RankedEdge& e : r.edges)
-        if (!e.self_loop && r.ranks[e.lower] - r.ranks[e.upper] > low) e.taken_out = true;
+        if (in_order(e) && r.ranks[e.lower] - r.ranks[e.upper] > low) e.taken_out = true;
 }
 
 } // namespace
@@ -124,7 +119,7 @@ Ranking rank_nodes(const FlatProblem& problem, const LayoutOptions& options) {
         r.net_count = std::max(r.net_count, e.net + 1);
         r.edges.push_back(x);
     }
-    break_cycles(n, r.edges, r.net_count);
+    break_cycles(n, r.edges);
 
     const Adjacency out(n, r.edges, upper_of), in(n, r.edges, lower_of);
     std::vector<std::uint32_t> order, missing(n);

@@ -8,7 +8,7 @@
 
 namespace megascope {
 
-/// An edge as the later stages see it: from the lower rank number to the higher one.
+/// An edge as the later stages see it.
 struct RankedEdge {
     std::uint32_t upper = 0;
     std::uint32_t lower = 0;
@@ -17,8 +17,8 @@ struct RankedEdge {
     double lower_dx = 0;
     bool upper_fixed = false;
     bool lower_fixed = false;
-    bool reversed = false;      ///< the edge runs against the flow
-    bool taken_out = false;     ///< too long to stay in the layering
+    bool against_flow = false;  ///< it closes a cycle; always taken out, and the only kind whose rank need not grow
+    bool taken_out = false;     ///< too long to stay in the layering, or against the flow
     bool self_loop = false;
 };
 
@@ -26,10 +26,10 @@ struct Ranking {
     std::vector<std::uint32_t> ranks; ///< per node; every rank from 0 to `rank_count - 1` has a node
     std::uint32_t rank_count = 0;
     std::vector<RankedEdge> edges;    ///< parallel to FlatProblem::edges
-    std::uint32_t net_count = 0;      ///< reversed edges get nets of their own
+    std::uint32_t net_count = 0;
 };
 
-/// Turns cycles round, assigns ranks (longest path, then nodes slide down where that shortens edges) and marks the edges that
+/// Takes out edges that close cycles, assigns ranks (longest path, then nodes slide down where that shortens edges) and marks the edges that
 /// are too long to keep. Linear, plus a logarithm for the choice of the length limit.
 [[nodiscard]] Ranking rank_nodes(const FlatProblem& problem, const LayoutOptions& options);
 

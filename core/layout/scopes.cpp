@@ -120,25 +120,31 @@ std::vector<std::string> operator_scopes(const Graph& graph, const std::vector<O
         for (VarId v : oprs[i].outputs)
             for (OprId r : graph.consumers(v)) below[i] = joined(below[i], is_module(r) ? Common(scopes[r.index()]) : below[r.index()]);
 
+    // A value that leaves a module and comes back to it would tear the module apart, so of the readers those count that share
+    // most with what is above. (In a training graph the backward pass reads nearly everything.)
+    const auto stay_inside = [&](const Opr& o) {
+        std::string_view longest;
+        if (const Common& a = above[o.id.index()])
+            for (VarId v : o.outputs)
+                for (OprId r : graph.consumers(v)) {
+                    const Common b = is_module(r) || !scopes[r.index()].empty() ? Common(scopes[r.index()]) : below[r.index()];
+                    if (!b) continue;
+                    if (const std::string_view both = common_scope(*a, *b); both.size() > longest.size()) longest = both;
+                }
+        return std::string(longest);
+    };
     // Plain names: inside a module only when both sides lie in it.
-    for (const Opr& o : oprs) {
-        const std::size_t i = o.id.index();
-        if (naming[i] == Naming::plain && roles[i] != OprRole::input && above[i] && below[i]) scopes[i] = common_scope(*above[i], *below[i]);
-    }
-    // Expressions: the optimizer puts new operators before the one that keeps the name, so they belong to their readers;
-    // where those disagree, to what their producers have in common.
+    for (std::size_t i = oprs.size(); i-- > 0;)
+        if (naming[i] == Naming::plain && roles[i] != OprRole::input && roles[i] != OprRole::constant) scopes[i] = stay_inside(oprs[i]);
+    // Expressions: the optimizer puts new operators before the one that keeps the name, so they belong to their readers; where
+    // those disagree, to a module that both sides share; without readers, to what is above.
     for (std::size_t i = oprs.size(); i-- > 0;) {
         if (naming[i] != Naming::expression || roles[i] == OprRole::input || roles[i] == OprRole::constant) continue;
-        Common readers, producers;
+        Common readers;
         for (VarId v : oprs[i].outputs)
             for (OprId r : graph.consumers(v)) readers = joined(readers, Common(scopes[r.index()]));
-        if (readers && !readers->empty()) {
-            scopes[i] = *readers;
-            continue;
-        }
-        producers = above[i];
-        if (!producers || (readers && below[i] && common_scope(*producers, *below[i]).empty())) continue;
-        scopes[i] = *producers;
+        if (!readers) scopes[i] = above[i].value_or(std::string_view());
+        else scopes[i] = readers->empty() ? stay_inside(oprs[i]) : std::string(*readers);
     }
     return scopes;
 }

@@ -147,6 +147,7 @@ QString node_name(const Graph& graph, OprId id, const QString& inside) {
     const QString mode = o.params.empty() || !o.param().type().find("mode") ? QString() : text(o.param().enum_name("mode"));
     if (last == text(o.type) || (!mode.isEmpty() && (last == mode || mode.endsWith('_' + last))) || o.type.starts_with(last.toStdString()))
         name.truncate(std::max<qsizetype>(0, dot));
+    if (inside == name || inside.endsWith('.' + name)) return {};
     return name;
 }
 
