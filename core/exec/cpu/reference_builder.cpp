@@ -26,7 +26,9 @@ private:
     std::vector<MutTensorRef> outputs_;
 };
 
-constexpr CpuKernelBuilder fast_builders[] = {build_convolution, build_integer_convolution, build_matmul, build_pooling, build_elemwise, build_reduce};
+constexpr CpuKernelBuilder fast_builders[] = {
+    build_convolution, build_integer_convolution, build_matmul, build_pooling, build_pooling8, build_elemwise, build_reduce, build_arrange, build_norm,
+};
 
 } // namespace
 

@@ -37,6 +37,9 @@ public:
         conversions();
         reductions();
         integer_convolutions();
+        integer_pooling();
+        arrangements();
+        normalisations();
     }
 
 private:
@@ -361,6 +364,107 @@ private:
                                 return y;
                             }, std::string(nonline) == "H_SWISH" || with_z ? 0.12 : 0);
                     }
+    }
+
+    void integer_pooling() {
+        for (const DType& dtype : {DType(F::qint8, 0.1F), DType(F::quint8, 0.1F, 77), DType(F::int8), DType(F::uint8)})
+            for (const char* mode : {"MAX", "AVERAGE", "AVERAGE_COUNT_EXCLUDE_PADDING"})
+                for (const std::int64_t pad : {0, 1}) {
+                    const bool is_signed = dtype.id == F::qint8 || dtype.id == F::int8;
+                    Param p = GraphKit::with_enum("Pooling", "mode", mode);
+                    for (const char* axis : {"_h", "_w"}) p.set("window" + std::string(axis), std::int64_t{3}).set("stride" + std::string(axis), std::int64_t{2}).set("pad" + std::string(axis), pad);
+                    add("pooling " + std::string(dtype.name()) + " " + mode + " p" + std::to_string(pad), {numbers(dtype, {2, 5, 9, 8}, is_signed ? -128 : 0, is_signed ? 128 : 256)},
+                        [&](GraphKit& kit, const auto& x) { return kit.opr("Pooling", {x[0]}, {p}); }, 0);
+                }
+    }
+
+    void arrangements() {
+        for (const DType& dtype : {DType(F::float32), DType(F::int8), DType(F::int32), DType(F::float16)}) {
+            const std::string name(dtype.name());
+            const Tensor x4 = numbers(dtype, {2, 3, 4, 5}, -100, 100);
+            for (const std::vector<std::int64_t>& pattern : {std::vector<std::int64_t>{0, 2, 3, 1}, {3, 2, 1, 0}, {1, -1, 0, 2, 3}, {0, 2, 1, 3}})
+                add("dimshuffle " + name + " " + std::to_string(pattern[0]) + std::to_string(pattern[1]), {x4}, [&](GraphKit& kit, const auto& x) {
+                    Param p = GraphKit::param("Dimshuffle");
+                    p.set("pattern", pattern).set("ndim", std::int64_t{4});
+                    return kit.opr("Dimshuffle", {x[0]}, {p});
+                }, 0);
+            add("broadcast " + name, {numbers(dtype, {3, 1, 5}, -100, 100)}, [&](GraphKit& kit, const auto& x) {
+                return kit.opr("Broadcast", {x[0], kit.integers({2, 3, 4, 5})});
+            }, 0);
+            for (const std::int64_t axis : {0, 1, 3, -2})
+                add("concat " + name + " axis " + std::to_string(axis), {x4, numbers(dtype, {2, 3, 4, 5}, -9, 9)}, [&](GraphKit& kit, const auto& x) {
+                    Param p = GraphKit::param("Axis");
+                    p.set("axis", axis);
+                    return kit.opr("Concat", {x[0], x[1], x[0]}, {p});
+                }, 0);
+            add("split " + name, {x4}, [&](GraphKit& kit, const auto& x) {
+                Param p = GraphKit::param("Axis");
+                p.set("axis", std::int64_t{2});
+                return kit.oprs("Split", {x[0], kit.integers({1}), kit.integers({3})}, {p}, 2)[1];
+            }, 0);
+            struct Slice {
+                std::vector<std::int32_t> axis_begin_end_step;
+            };
+            for (const Slice& slice : {Slice{{3, 1, 4, 1}}, Slice{{1, 2, -4, -1}}, Slice{{2, -3, 100, 2}}, Slice{{3, 4, 0, -2}}})
+                add("subtensor " + name + " axis " + std::to_string(slice.axis_begin_end_step[0]) + " step " + std::to_string(slice.axis_begin_end_step[3]), {x4},
+                    [&](GraphKit& kit, const auto& x) {
+                        Param p = GraphKit::param("IndexDescMaskDump");
+                        const auto& s = slice.axis_begin_end_step;
+                        p.set("items", std::vector<IndexItem>{{static_cast<std::int8_t>(s[0]), true, true, true, false}, {0, false, false, false, true}});
+                        return kit.opr("Subtensor", {x[0], kit.integers({s[1]}), kit.integers({s[2]}), kit.integers({s[3]}), kit.integers({-1})}, {p});
+                    }, 0);
+        }
+        add("after a convolution", {floats({2, 4, 6, 7})}, [&](GraphKit& kit, const auto& x) {
+            const VarId y = kit.opr("Convolution", {x[0], kit.constant(floats({8, 4, 3, 3}))}, {conv_param("Convolution", 1, 1, 1, false)});
+            Param axis = GraphKit::param("Axis");
+            axis.set("axis", std::int64_t{1});
+            const std::vector<VarId> parts = kit.oprs("Split", {y, kit.integers({3}), kit.integers({5})}, {axis}, 2);
+            const VarId joined = kit.opr("Concat", {parts[1], x[0], parts[0]}, {axis});
+            const VarId wide = kit.opr("Reshape", {joined, kit.integers({2, 2, 6, 6, 7})});
+            Param p = GraphKit::param("Dimshuffle");
+            p.set("pattern", std::vector<std::int64_t>{0, 2, 1, 3, 4}).set("ndim", std::int64_t{5});
+            const VarId shuffled = kit.opr("Reshape", {kit.opr("Dimshuffle", {wide}, {p}), kit.integers({2, 12, 6, 7})});
+            return kit.opr("Convolution", {shuffled, kit.constant(floats({3, 12, 1, 1}))}, {conv_param("Convolution", 1, 0, 1, false)});
+        });
+        struct Relayout {
+            const char* mode;
+            Shape shape;
+        };
+        for (const Relayout& r : {Relayout{"NCHW_NCHW88", {2, 16, 3, 5}}, Relayout{"NCHW_NCHW88", {1, 12, 3, 5}}, Relayout{"NCHW88_NCHW", {2, 2, 3, 5, 8}}, Relayout{"NCHW_NHWCD4", {1, 8, 3, 5}},
+                                  Relayout{"NCHW4_CHWN4", {2, 2, 3, 5, 4}}, Relayout{"NCHW_NHWC", {2, 3, 4, 5}}, Relayout{"NHWC_NCHW", {2, 3, 4, 5}}})
+            add(std::string("relayout ") + r.mode + " " + r.shape.text(), {floats(r.shape)}, [&](GraphKit& kit, const auto& x) {
+                return kit.opr("RelayoutFormat", {x[0]}, {GraphKit::with_enum("RelayoutFormat", "mode", r.mode)});
+            }, 0);
+    }
+
+    void normalisations() {
+        for (const std::int64_t axis : {0, 1, 2, -1})
+            add("softmax axis " + std::to_string(axis), {floats({3, 40, 77}, -20, 20)}, [&](GraphKit& kit, const auto& x) {
+                Param p = GraphKit::param("Softmax");
+                p.set("axis", axis);
+                return kit.opr("Softmax", {x[0]}, {p});
+            });
+        for (const bool affine : {false, true}) {
+            const std::string name = affine ? " affine" : "";
+            for (std::size_t output = 0; output < 3; ++output) {
+                const std::string which = " output " + std::to_string(output);
+                add("layer norm" + name + which, {floats({3, 5, 70}, 9, 11)}, [&](GraphKit& kit, const auto& x) {
+                    Param p = GraphKit::param("LayerNorm");
+                    p.set("affine", affine).set("eps", 1e-5F).set("normalized_dim", std::uint64_t{1}).set("normalized_size", std::uint64_t{70});
+                    std::vector<VarId> in = {x[0]};
+                    if (affine) in.insert(in.end(), {kit.constant(floats({70})), kit.constant(floats({70}))});
+                    return kit.oprs("LayerNorm", in, {p}, 3)[output];
+                }, 1e-4);
+                for (const char* type : {"GroupNorm", "InstanceNorm"})
+                    add(type + name + which, {floats({2, 6, 5, 7}, -1, 3)}, [&](GraphKit& kit, const auto& x) {
+                        Param p = GraphKit::param("GroupNorm");
+                        p.set("affine", affine).set("eps", 1e-5F).set("group", std::int64_t{3});
+                        std::vector<VarId> in = {x[0]};
+                        if (affine) in.insert(in.end(), {kit.constant(floats({6})), kit.constant(floats({6}))});
+                        return kit.oprs(type, in, {p}, 3)[output];
+                    }, 1e-4);
+            }
+        }
     }
 
     std::mt19937 generator_;
