@@ -46,6 +46,7 @@ Expected<void> predicate_logical(const KernelArgs& args) {
     const bool negated = mode.starts_with("N") || mode == "XNOR";
     bool result = mode.ends_with("AND");
     for (const TensorRef& input : args.inputs) {
+        if (input.elements() != 1) return fail(ErrorCode::invalid_argument, "CondExecPredLogical takes single predicates.");
         const bool value = stored_at(input, 0) != 0;
         if (mode.ends_with("AND"))
             result = result && value;

@@ -212,7 +212,7 @@ Expected<void> one_hot(const KernelArgs& args) {
     }
     const MutTensorRef& dst = args.outputs[0];
     if constexpr (sets) {
-        if (args.inputs[2].elements() != positions.size() || dst.elements() != data.elements())
+        if (args.inputs[2].elements() != positions.size() || dst.elements() != data.elements() || args.inputs[2].dtype.id != dst.dtype.id)
             return fail(ErrorCode::invalid_argument, args.opr.type + ": the value does not fit.");
         copy_in_order(data, dst);
         scatter_elements(args.inputs[2], positions, dst);

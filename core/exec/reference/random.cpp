@@ -181,7 +181,7 @@ Expected<void> shuffle_backward(const KernelArgs& args) {
     for (const std::int64_t row : order)
         if (row < 0 || row >= rows)
             return fail(ErrorCode::run_failed, "Index " + std::to_string(row) + " is outside axis 0 of size " + std::to_string(rows) + ".");
-    if (args.inputs[0].elements() != args.outputs[0].elements())
+    if (args.inputs[0].elements() != args.outputs[0].elements() || args.inputs[0].dtype.id != args.outputs[0].dtype.id)
         return fail(ErrorCode::invalid_argument, "ShuffleRNGBackward: the gradient does not fit.");
     scatter_elements(args.inputs[0], row_positions(order, args.outputs[0].elements()), args.outputs[0]);
     return {};

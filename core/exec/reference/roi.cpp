@@ -140,11 +140,19 @@ Expected<void> roi_align(const KernelArgs& args) {
     return {};
 }
 
+/// The gradients read the index of every pooled value.
+Expected<void> need_index(const KernelArgs& args, const TensorRef& diff) {
+    if (args.inputs[3].elements() == diff.elements()) return {};
+    return fail(ErrorCode::invalid_argument, args.opr.type + ": an index of shape " + args.inputs[3].shape.text() + " does not fit " +
+                                                 diff.shape.text() + ".");
+}
+
 /// Inputs: gradient, source (for its shape), regions, index.
 Expected<void> roi_align_backward(const KernelArgs& args) {
     MGS_TRY(need_nchw(args));
     const TensorRef& diff = args.inputs[0];
     MGS_ASSIGN(const RoiProblem problem, roi_problem(args, args.outputs[0].shape, diff.shape, args.inputs[2]));
+    MGS_TRY(need_index(args, diff));
     const bool largest = args.opr.param().enum_name("mode") == "MAX";
     const ImageLayout& in = problem.image;
     std::vector<double> grad(args.outputs[0].elements());
@@ -215,6 +223,7 @@ Expected<void> roi_pooling(const KernelArgs& args) {
 Expected<void> roi_pooling_backward(const KernelArgs& args) {
     const TensorRef& diff = args.inputs[0];
     MGS_ASSIGN(const RoiProblem problem, roi_problem(args, args.outputs[0].shape, diff.shape, args.inputs[2]));
+    MGS_TRY(need_index(args, diff));
     const bool largest = args.opr.param().enum_name("mode") == "MAX";
     const auto scale = static_cast<float>(args.opr.param().real("scale"));
     const ImageLayout& in = problem.image;

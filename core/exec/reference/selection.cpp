@@ -110,6 +110,9 @@ Expected<void> where(const KernelArgs& args) {
         if (input.shape != dst.shape)
             return fail(ErrorCode::invalid_argument, "Where takes inputs of one shape, not " + input.shape.text() + " and " +
                                                          dst.shape.text() + ".");
+    if (args.inputs[1].dtype.id != dst.dtype.id || args.inputs[2].dtype.id != dst.dtype.id)
+        return fail(ErrorCode::invalid_argument, "Where takes two values of one dtype, not " + args.inputs[1].dtype.text() + " and " +
+                                                     args.inputs[2].dtype.text() + ".");
     copy_in_order(args.inputs[2], dst);
     std::vector<std::int64_t> chosen;
     for (std::size_t i = 0; i < mask.elements(); ++i)
@@ -123,6 +126,9 @@ Expected<void> where(const KernelArgs& args) {
 /// Inputs: gradient, mask. Outputs: what goes to x, what goes to y.
 Expected<void> where_backward(const KernelArgs& args) {
     const TensorRef& diff = args.inputs[0];
+    for (const Shape& shape : {args.inputs[1].shape, args.outputs[0].shape, args.outputs[1].shape})
+        if (shape.elements() != diff.elements())
+            return fail(ErrorCode::invalid_argument, "WhereBackward: shapes " + diff.shape.text() + " and " + shape.text() + " do not fit.");
     for (std::size_t i = 0; i < diff.elements(); ++i) {
         const bool first = stored_at(args.inputs[1], i) != 0;
         store_real(args.outputs[0], i, first ? real_at(diff, i) : 0);

@@ -106,9 +106,9 @@ Expected<void> concat(const KernelArgs& args) {
     StridedView to = contiguous(dst.shape);
     std::int64_t at = 0;
     for (const TensorRef& src : args.inputs) {
-        if (!agree_except(src.shape, dst.shape, axis) || at + src.shape[axis] > dst.shape[axis])
-            return fail(ErrorCode::invalid_argument,
-                        "Concat cannot put a part of shape " + src.shape.text() + " into " + dst.shape.text() + ".");
+        if (!agree_except(src.shape, dst.shape, axis) || at + src.shape[axis] > dst.shape[axis] || src.dtype.id != dst.dtype.id)
+            return fail(ErrorCode::invalid_argument, "Concat cannot put " + src.dtype.text() + " of shape " + src.shape.text() +
+                                                         " into " + dst.dtype.text() + " of shape " + dst.shape.text() + ".");
         to.offset = at * to.strides[axis];
         copy_elements(src, contiguous(src.shape), dst, to, src.shape);
         at += src.shape[axis];
