@@ -29,15 +29,17 @@ Expected<OprId> GraphAssembler::add(Opr opr, std::optional<std::size_t> stored_o
     std::size_t outputs = 0;
     if (const OprDef* def = catalogue.of(opr)) {
         if (auto settled = catalogue.settle(opr); !settled) return refuse(std::move(settled).error());
-        auto counted = def->count_outputs(opr);
-        // What an external library computes only the file knows.
-        if (counted && stored_outputs && def->category == OprCategory::external) counted = *stored_outputs;
-        if (!counted) return refuse(std::move(counted).error());
-        outputs = *counted;
+        const std::size_t listed = stored_outputs.value_or(names);
+        if (def->category == OprCategory::external && listed != 0) {
+            outputs = listed; // what an external library computes only the file knows
+        } else {
+            auto counted = def->count_outputs(opr);
+            if (!counted) return refuse(std::move(counted).error());
+            outputs = *counted;
+        }
         if (stored_outputs && *stored_outputs != outputs)
             return refuse({ErrorCode::corrupt, "The file lists " + std::to_string(*stored_outputs) + " outputs, but this operator has " +
                                                    std::to_string(outputs) + ".", {}, {}});
-        if (names != 0 && names != outputs && def->category == OprCategory::external) outputs = names;
         if (names != 0 && names != outputs)
             return refuse({ErrorCode::corrupt, "The file names " + std::to_string(names) + " outputs, but this operator has " +
                                                    std::to_string(outputs) + ".", {}, {}});

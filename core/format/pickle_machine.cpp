@@ -7,6 +7,10 @@
 
 namespace megascope {
 
+namespace {
+constexpr std::size_t longest_name = 1024; // of a module or a class
+}
+
 void PickleMachine::stop(ErrorCode code, std::string message) {
     if (!error_) error_ = Error{code, "The pickle " + std::move(message) + ".", position_, {}};
     finished_ = true;
@@ -288,7 +292,10 @@ bool PickleMachine::step_object(std::uint8_t opcode) {
         const Index name = pop();
         const Index module = pop();
         if (error_) return true;
-        push_text(Kind::global, tree_.values[module].text + "." + tree_.values[name].text);
+        // Texts only, and short ones: names made of names, or of one long text, would grow out of all proportion.
+        const auto usable = [&](const PickleValue& v) { return v.kind == Kind::text && v.text.size() <= longest_name; };
+        if (!usable(tree_.values[module]) || !usable(tree_.values[name])) bad("has a class whose name is none");
+        else push_text(Kind::global, tree_.values[module].text + "." + tree_.values[name].text);
         return true;
     }
     case 'R': // callable, arguments

@@ -96,6 +96,7 @@ private slots:
         QTest::newRow("unknown memo") << QByteArray("h\5.");
         QTest::newRow("unknown opcode") << QByteArray("\xff.");
         QTest::newRow("four billion bytes") << QByteArray("B\xff\xff\xff\xff.");
+        QTest::newRow("a class named by a class") << QByteArray("\x8c\1a\x8c\1b\x93\x8c\1c\x93.");
         QTest::newRow("value behind a mark") << QByteArray("N(0R.");
     }
     void damageIsRefused() {

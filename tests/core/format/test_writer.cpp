@@ -201,6 +201,48 @@ private slots:
         QCOMPARE((*back)->main().graph->outputs()[0].var.value(), 4U);
     }
 
+    // Only the file knows how many outputs an operator of an external library has.
+    void externalOperatorsKeepTheirOutputs() {
+        GraphBuilder builder;
+        const OprId x = *builder.add(input_of("x"), 1, true);
+        Opr custom = opr_of("CustomOpNode");
+        custom.inputs = {builder.opr(x).outputs[0]};
+        for (const char* blob : {"MyOp", "\1\0\0\0", "param"}) {
+            const auto bytes = std::as_bytes(std::span(blob, 4));
+            custom.blobs.emplace_back(bytes.begin(), bytes.end());
+        }
+        const OprId id = *builder.add(std::move(custom), 3);
+        for (int k = 0; k < 3; ++k) {
+            Var& var = builder.var(builder.opr(id).outputs[k]);
+            var.name = "out" + std::to_string(k);
+            var.has_name = true;
+        }
+        QVERIFY(builder.add_output({builder.opr(id).outputs[1], 0, {}}));
+        const auto graph = builder.finish();
+        for (const Container container : {Container::fbs_mgbc, Container::fbs_mgbs, Container::fbs_v2}) {
+            WriteOptions options;
+            options.container = container;
+            const auto made = encode_graph(graph, options);
+            QVERIFY(made);
+            const auto read = read_model(MappedFile::from_bytes("custom", made->joined()));
+            QVERIFY2(read, qPrintable(QString::fromStdString(read ? "" : read.error().text())));
+            const Opr& opr = (*read)->main().graph->oprs()[1];
+            QCOMPARE(opr.type, std::string("CustomOpNode"));
+            QCOMPARE(opr.outputs.size(), std::size_t{3});
+            QVERIFY(opr.blobs == graph->oprs()[1].blobs);
+        }
+        // v1 without output names cannot say how many there are.
+        WriteOptions nameless;
+        nameless.container = Container::fbs_mgbc;
+        nameless.kept.var_name = 0;
+        const auto made = encode_graph(graph, nameless);
+        QVERIFY(made);
+        const auto read = read_model(MappedFile::from_bytes("custom", made->joined()));
+        QVERIFY(!read);
+        QVERIFY(read.error().code == ErrorCode::unsupported);
+        QVERIFY(read.error().where.find("CustomOpNode") != std::string::npos);
+    }
+
     void unusedOperatorsAreLeftOut() {
         GraphBuilder builder;
         const OprId x = *builder.add(input_of("x"), 1, true);
