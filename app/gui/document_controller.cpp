@@ -6,6 +6,7 @@
 #include "profile/graph_profile_reader.h"
 #include "profile/gunzip.h"
 #include "profile/trace_reader.h"
+#include "session/profile_graph.h"
 #include "views/common/number_text.h"
 
 namespace megascope {
@@ -21,6 +22,26 @@ Expected<std::shared_ptr<const OpenedModel>> openModel(const QString& path, std:
     return opened;
 }
 
+/// Times by the operators of a graph; `of_opr` says which operator of the profile each one is.
+std::shared_ptr<const OprTimes> timesOf(const GraphProfile& profile, const std::vector<ProfileOprId>& of_opr, const std::string& source) {
+    auto times = std::make_shared<OprTimes>();
+    times->source = source;
+    times->seconds.assign(of_opr.size(), OprTimes::none);
+    times->host.assign(of_opr.size(), OprTimes::none);
+    const ProfileTimes longest = longest_times(profile);
+    for (std::size_t i = 0; i < of_opr.size(); ++i) {
+        if (!of_opr[i].valid()) continue;
+        const auto& device = longest.device[of_opr[i].index()];
+        const auto& host = longest.host[of_opr[i].index()];
+        if (host) times->host[i] = host->duration();
+        if (const auto& span = device ? device : host) {
+            times->seconds[i] = span->kernel_time();
+            times->total += span->kernel_time();
+        }
+    }
+    return times;
+}
+
 Expected<std::shared_ptr<const OpenedProfile>> openProfile(const QString& path, const std::shared_ptr<const MappedFile>& file, const CancelToken& cancel,
                                                            const Progress& progress) {
     auto opened = std::make_shared<OpenedProfile>();
@@ -33,6 +54,10 @@ Expected<std::shared_ptr<const OpenedProfile>> openProfile(const QString& path, 
     if (looks_like_graph_profile(plain->bytes())) {
         MGS_ASSIGN(opened->profile, read_graph_profile(plain->bytes(), cancel, progress));
         timeline = timeline_of(opened->profile);
+        progress.report("preparing the graph", 0, 0);
+        ProfileGraph own = profile_graph(*opened->profile);
+        opened->times = timesOf(*opened->profile, own.of_opr, QFileInfo(path).fileName().toStdString());
+        MGS_ASSIGN(opened->facts, graphFactsFrom(std::move(own.graph), std::move(own.info), std::move(own.costs), cancel));
     } else {
         MGS_ASSIGN(auto trace, read_trace(plain, {}, cancel, progress));
         MGS_ASSIGN(timeline, timeline_of(std::shared_ptr<const TraceEvents>(std::move(trace)), cancel));
@@ -40,23 +65,6 @@ Expected<std::shared_ptr<const OpenedProfile>> openProfile(const QString& path, 
     progress.report("preparing the timeline", 0, 0);
     opened->scene = makeTimelineScene(std::move(timeline));
     return opened;
-}
-
-std::shared_ptr<const OprTimes> timesOf(const GraphProfile& profile, const ProfileJoin& join, const std::string& source) {
-    auto times = std::make_shared<OprTimes>();
-    times->source = source;
-    times->seconds.assign(join.of_opr.size(), OprTimes::none);
-    const ProfileTimes longest = longest_times(profile);
-    for (std::size_t i = 0; i < join.of_opr.size(); ++i) {
-        if (!join.of_opr[i].valid()) continue;
-        const auto& device = longest.device[join.of_opr[i].index()];
-        const auto& host = longest.host[join.of_opr[i].index()];
-        if (const auto& span = device ? device : host) {
-            times->seconds[i] = span->kernel_time();
-            times->total += span->kernel_time();
-        }
-    }
-    return times;
 }
 
 } // namespace
@@ -140,7 +148,7 @@ void DocumentController::joinProfile() {
             joined->opened = opened;
             joined->join = join_profile(*facts->graph, facts->info, *opened->profile);
             if (cancel.cancelled()) return CancelToken::error();
-            if (joined->join.matched() > 0) joined->times = timesOf(*opened->profile, joined->join, QFileInfo(opened->path).fileName().toStdString());
+            if (joined->join.matched() > 0) joined->times = timesOf(*opened->profile, joined->join.of_opr, QFileInfo(opened->path).fileName().toStdString());
             return joined;
         },
         this,

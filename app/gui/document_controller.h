@@ -22,11 +22,13 @@ struct OpenedModel {
     std::shared_ptr<const GraphFacts> facts;
 };
 
-/// A profile or trace file. `profile` is null for a trace of events.
+/// A profile or trace file. `profile`, `facts` and `times` are null for a trace of events.
 struct OpenedProfile {
     QString path;
     std::shared_ptr<const GraphProfile> profile;
     std::shared_ptr<const TimelineScene> scene;
+    std::shared_ptr<const GraphFacts> facts; ///< the profile's own graph, shown when no model is open
+    std::shared_ptr<const OprTimes> times;   ///< by the operators of that graph
 };
 
 /// A profile's times brought to the operators of the open graph.

@@ -120,11 +120,15 @@ private:
     void showProfile(const std::shared_ptr<const OpenedProfile>& opened);
     void showJoined(const std::shared_ptr<const JoinedProfile>& joined);
     void openFailed(const QString& path, const Error& error);
+    /// The graph of the open model, or a profile's own; null shows none.
+    void showGraph(const std::shared_ptr<const GraphFacts>& facts);
     void setTimes(std::shared_ptr<const OprTimes> times);
     void colourGraph();
     void updateStatus();
     void fileProblems(const OpenedModel& opened);
     void showTimeline(std::shared_ptr<const TimelineScene> scene);
+    void sliceClicked(std::uint32_t source);
+    void highlightInTimeline(Pick pick);
 
     // main_window_run.cpp
     RunRequest baseRequest() const;
@@ -145,6 +149,7 @@ private:
     RecentFiles* recent_;
     ValueStore values_;
     std::shared_ptr<const OprTimes> times_;
+    std::vector<ProfileOprId> profileOfOpr_; ///< by OprId: the operator of the shown timeline; empty when nothing matched
     std::shared_ptr<const TimelineScene> timelineScene_;
     bool timelineOfRun_ = false; ///< the timeline shows the last profiled run, not a file
     enum class RunPurpose { testcases, profile, value } purpose_ = RunPurpose::testcases;

@@ -24,26 +24,30 @@
 
 namespace megascope {
 
-void MainWindow::showModel(const std::shared_ptr<const OpenedModel>& opened) {
-    runs_->stop();
-    const auto& facts = opened->facts;
+void MainWindow::showGraph(const std::shared_ptr<const GraphFacts>& facts) {
     selection_->reset();
-    values_.setModel(opened);
     times_.reset();
-    results_->setReport(nullptr, nullptr);
     oprs_->setFacts(facts);
     vars_->setFacts(facts);
     weights_->setFacts(facts);
     outline_->setFacts(facts);
     inspector_->setFacts(facts);
-    testcases_->setModel(opened->model, facts->graph);
-    file_->setModel(opened);
     find_->setFacts(facts);
+    graph_->clearColumnColors();
+    if (facts) graph_->setGraph(facts->graph, std::shared_ptr<const GraphInfo>(facts, &facts->info));
+    else graph_->setGraph(nullptr, nullptr);
+}
+
+void MainWindow::showModel(const std::shared_ptr<const OpenedModel>& opened) {
+    runs_->stop();
+    values_.setModel(opened);
+    results_->setReport(nullptr, nullptr);
+    showGraph(opened->facts);
+    testcases_->setModel(opened->model, opened->facts->graph);
+    file_->setModel(opened);
     value_->clear();
     valueStack_->setCurrentIndex(1);
     if (timelineOfRun_) showTimeline(nullptr);
-    graph_->clearColumnColors();
-    graph_->setGraph(facts->graph, std::shared_ptr<const GraphInfo>(facts, &facts->info));
     problems_->clear();
     fileProblems(*opened);
     centre_->setCurrentWidget(tabs_);
@@ -68,25 +72,16 @@ void MainWindow::fileProblems(const OpenedModel& opened) {
 
 void MainWindow::showClosed() {
     runs_->stop();
-    selection_->reset();
     values_.setModel(nullptr);
-    times_.reset();
     results_->setReport(nullptr, nullptr);
-    oprs_->setFacts(nullptr);
-    vars_->setFacts(nullptr);
-    weights_->setFacts(nullptr);
-    outline_->setFacts(nullptr);
-    inspector_->setFacts(nullptr);
+    showGraph(nullptr);
     testcases_->setModel(nullptr, nullptr);
     file_->setModel(nullptr);
-    find_->setFacts(nullptr);
     problems_->clear();
     value_->clear();
     valueStack_->setCurrentIndex(1);
     showTimeline(nullptr);
     error_->dismiss();
-    graph_->clearColumnColors();
-    graph_->setGraph(nullptr, nullptr);
     centre_->setCurrentIndex(0);
     setWindowTitle(QStringLiteral("Megascope"));
     setWindowFilePath({});
@@ -108,9 +103,28 @@ void MainWindow::openFailed(const QString& path, const Error& error) {
 
 void MainWindow::showTimeline(std::shared_ptr<const TimelineScene> scene) {
     timelineScene_ = std::move(scene);
+    profileOfOpr_.clear();
     timeline_->setScene(timelineScene_);
     timelineStack_->setCurrentIndex(timelineScene_ ? 0 : 1);
     if (!timelineScene_) timelineOfRun_ = false;
+}
+
+void MainWindow::sliceClicked(std::uint32_t source) {
+    if (!timelineScene_ || !timelineScene_->timeline->profile) return;
+    for (std::size_t i = 0; i < profileOfOpr_.size(); ++i) {
+        if (!profileOfOpr_[i].valid() || profileOfOpr_[i].value() != source) continue;
+        selection_->select(Pick::of(OprId(i)));
+        return;
+    }
+    timeline_->setHighlighted(source); // an operator that is not in the open graph
+}
+
+void MainWindow::highlightInTimeline(Pick pick) {
+    if (!timelineScene_ || !timelineScene_->timeline->profile) return;
+    OprId opr = pick.opr;
+    if (pick.var.valid() && documents_->model()) opr = documents_->model()->facts->graph->var(pick.var).producer;
+    const bool known = opr.valid() && opr.index() < profileOfOpr_.size() && profileOfOpr_[opr.index()].valid();
+    timeline_->setHighlighted(known ? std::optional(profileOfOpr_[opr.index()].value()) : std::nullopt);
 }
 
 void MainWindow::showProfile(const std::shared_ptr<const OpenedProfile>& opened) {
@@ -122,7 +136,11 @@ void MainWindow::showProfile(const std::shared_ptr<const OpenedProfile>& opened)
     problems_->setProblems(tr("profile"), std::move(rows));
     recent_->add(opened->path);
     log_->append(tr("Opened %1: %n slices", nullptr, static_cast<int>(opened->scene->timeline->slices())).arg(opened->path));
-    if (!documents_->model()) setWindowTitle(QStringLiteral("%1 — Megascope").arg(QFileInfo(opened->path).fileName()));
+    if (!documents_->model()) {
+        setWindowTitle(QStringLiteral("%1 — Megascope").arg(QFileInfo(opened->path).fileName()));
+        showGraph(opened->facts);
+        if (opened->times) setTimes(opened->times);
+    }
     showView(View::timeline);
     updateActions();
 }
@@ -133,6 +151,7 @@ void MainWindow::showJoined(const std::shared_ptr<const JoinedProfile>& joined) 
     rows.push_back({all ? ProblemRow::Severity::note : ProblemRow::Severity::warning, {}, text(joined->join.sentence()), {}});
     problems_->setProblems(tr("profile and graph"), std::move(rows));
     log_->append(text(joined->join.sentence()));
+    if (timelineScene_ == joined->opened->scene) profileOfOpr_ = joined->join.of_opr;
     if (joined->times) {
         setTimes(joined->times);
     } else {

@@ -2,6 +2,12 @@
 
 #include <algorithm>
 #include <queue>
+#include <unordered_map>
+
+#include <nlohmann/json.hpp>
+
+#include "opr/catalogue.h"
+#include "opr/param_registry.h"
 
 
 namespace megascope {
@@ -43,6 +49,67 @@ std::optional<Shape> shape_of(const std::vector<std::int64_t>& sizes) {
     return shape.checked_elements() ? std::optional(shape) : std::nullopt;
 }
 
+/// Class by the name that profiles use.
+const OprDef* class_of(std::string_view profile_type) {
+    static const auto index = [] {
+        std::unordered_map<std::string_view, const OprDef*> by_name;
+        for (const OprDef& def : Catalogue::builtin().all()) by_name.emplace(def.profile_type.empty() ? def.type : def.profile_type, &def);
+        return by_name;
+    }();
+    const auto at = index.find(profile_type);
+    return at == index.end() ? nullptr : at->second;
+}
+
+/// The first param of the class from the footprint's JSON; nothing unless every plain field of it is there and fits.
+std::optional<Param> param_from(const OprDef& def, const std::string& json) {
+    const ParamType* type = ParamRegistry::builtin().find(def.params.front());
+    const auto object = nlohmann::json::parse(json, nullptr, false);
+    if (!type || !object.is_object()) return std::nullopt;
+    Param param(*type);
+    for (std::size_t i = 0; i < type->fields.size(); ++i) {
+        const ParamField& field = type->fields[i];
+        const auto value = object.find(field.name);
+        if (value == object.end()) return std::nullopt;
+        if (field.kind == ParamFieldKind::boolean && value->is_boolean()) {
+            param.set(i, value->get<bool>());
+        } else if (field.kind == ParamFieldKind::enumeration && value->is_string()) {
+            const auto number = field.enumeration->find(value->get<std::string>());
+            if (!number) return std::nullopt;
+            param.set(i, *number);
+        } else if (field.kind == ParamFieldKind::float32 && value->is_number()) {
+            param.set(i, value->get<float>());
+        } else if (field.kind == ParamFieldKind::float64 && value->is_number()) {
+            param.set(i, value->get<double>());
+        } else if ((field.kind == ParamFieldKind::int32 || field.kind == ParamFieldKind::uint32) && value->is_number_integer()) {
+            param.set(i, value->get<std::int64_t>());
+        } else if (field.kind == ParamFieldKind::int32_list && value->is_array()) {
+            std::vector<std::int64_t> list;
+            for (const auto& item : *value) {
+                if (!item.is_number_integer()) return std::nullopt;
+                list.push_back(item.get<std::int64_t>());
+            }
+            param.set(i, std::move(list));
+        } else {
+            return std::nullopt;
+        }
+    }
+    return param;
+}
+
+/// Class and param, as far as the profile tells them.
+void identify(Opr& opr, const std::optional<ProfileFootprint>& footprint) {
+    const OprDef* def = class_of(opr.type);
+    if (!def) return;
+    if (!def->params.empty()) {
+        auto param = footprint ? param_from(*def, footprint->param) : std::nullopt;
+        if (!param) return;
+        opr.params.push_back(std::move(*param));
+    }
+    opr.kind = def->kind;
+}
+
+bool holds_constant(std::string_view type) { return type == "ImmutableTensor" || type.ends_with("DeviceTensor") || type.ends_with("TensorHolder"); }
+
 } // namespace
 
 ProfileGraph profile_graph(const GraphProfile& profile) {
@@ -73,7 +140,11 @@ ProfileGraph profile_graph(const GraphProfile& profile) {
             const std::string_view name = profile.text(profile.vars[out.index()].name);
             if (read[out.index()] || !name.ends_with(":workspace")) outputs.push_back(out);
         }
-        const auto added = builder.add(std::move(opr), outputs.size());
+        const auto& footprint = profile.footprints[id.index()];
+        identify(opr, footprint);
+        if (opr.inputs.empty() && holds_constant(opr.type)) opr.tensors.emplace_back();
+        const bool is_input = opr.type == "Host2DeviceCopy";
+        const auto added = builder.add(std::move(opr), outputs.size(), is_input);
         if (!added) continue; // cannot happen: only vars that exist were listed
         const auto first = builder.var_count() - outputs.size();
         for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -89,8 +160,13 @@ ProfileGraph profile_graph(const GraphProfile& profile) {
             if (var.mem_plan) v.dtype = dtype_from_name(profile.text(var.mem_plan->dtype));
         }
         result.of_opr.push_back(id);
-        const auto& footprint = profile.footprints[id.index()];
-        result.param.push_back(footprint ? footprint->param : std::string());
+        Cost cost;
+        if (footprint) {
+            cost.computation = footprint->computation;
+            cost.flops = footprint->computation;
+            cost.memory = static_cast<double>(footprint->memory);
+        }
+        result.costs.push_back(cost);
         if (footprint)
             for (std::size_t k = 0; k < outputs.size() && k < footprint->out_shapes.size(); ++k)
                 if (!builder.var(VarId(first + k)).shape) builder.var(VarId(first + k)).shape = shape_of(footprint->out_shapes[k]);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "opr/cost.h"
 #include "opr/infer.h"
 #include "profile/graph_profile.h"
 
@@ -13,13 +14,13 @@ struct ProfileGraph {
     std::shared_ptr<const Graph> graph;
     GraphInfo info;                        ///< shapes and dtypes as the profile tells them
     std::vector<ProfileOprId> of_opr;      ///< parallel to the graph's operators
-    /// The operator as the footprint spells its param (JSON), parallel; empty when there is no footprint.
-    std::vector<std::string> param;
+    std::vector<Cost> costs;               ///< parallel; from the footprints
 };
 
-/// Operators keep the profile's class type names as `type`; their kind stays invalid, because the profile has no params that could
-/// be read or run. Operators come in the order of the profile's ids, moved only where an input would come later.
-/// Vars that no operator produces are left out.
+/// Operators keep the profile's class type names as `type`. Where the catalogue knows the class and the footprint spells the whole
+/// param, `kind` and `params` are set; elsewhere the kind stays invalid, because a default would be an invented value.
+/// Constants have a tensor without data. Operators come in the order of the profile's ids, moved only where an input would come
+/// later. Vars that no operator produces are left out.
 [[nodiscard]] ProfileGraph profile_graph(const GraphProfile& profile);
 
 } // namespace megascope

@@ -1,5 +1,6 @@
 #include "views/common/graph_facts.h"
 
+#include "exec/order.h"
 #include "tensor/tensor.h"
 
 namespace megascope {
@@ -25,6 +26,29 @@ bool GraphFacts::is_constant(OprId id) const {
     return false;
 }
 
+namespace {
+
+void number_steps(GraphFacts& facts) {
+    facts.steps.resize(facts.graph->oprs().size());
+    std::uint32_t step = 0;
+    for (const OprId id : execution_order(*facts.graph)) facts.steps[id.index()] = step++;
+}
+
+} // namespace
+
+Expected<std::shared_ptr<const GraphFacts>> graphFactsFrom(std::shared_ptr<const Graph> graph, GraphInfo info, std::vector<Cost> costs,
+                                                            const CancelToken& cancel) {
+    auto facts = std::make_shared<GraphFacts>();
+    facts->info = std::move(info);
+    facts->structure = analyse_structure(graph);
+    if (cancel.cancelled()) return CancelToken::error();
+    facts->graph = std::move(graph);
+    facts->costs = std::move(costs);
+    for (const Cost& cost : facts->costs) facts->total_flops += cost.flops.value_or(0);
+    number_steps(*facts);
+    return facts;
+}
+
 Expected<std::shared_ptr<const GraphFacts>> computeGraphFacts(std::shared_ptr<const Graph> graph, const CancelToken& cancel,
                                                                const Progress& progress) {
     auto facts = std::make_shared<GraphFacts>();
@@ -45,6 +69,7 @@ Expected<std::shared_ptr<const GraphFacts>> computeGraphFacts(std::shared_ptr<co
         if (const auto flops = facts->costs.back().flops) facts->total_flops += *flops;
         for (const StoredTensor& tensor : opr.tensors) facts->weight_bytes += tensor.data_size;
     }
+    number_steps(*facts);
     return facts;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct GraphFacts {
     std::shared_ptr<const GraphStructure> structure; ///< groups of operators, for outline and drawing
     GraphInfo info;
     std::vector<Cost> costs;   ///< by OprId
+    /// By OprId: position in MegEngine's execution order; nothing for operators that no output needs.
+    std::vector<std::optional<std::uint32_t>> steps;
     double total_flops = 0;    ///< over the operators whose count is known
     std::uint64_t weight_bytes = 0; ///< bytes of tensors that operators of the file carry
 
@@ -39,14 +42,20 @@ struct GraphFacts {
 [[nodiscard]] Expected<std::shared_ptr<const GraphFacts>> computeGraphFacts(std::shared_ptr<const Graph> graph, const CancelToken& cancel,
                                                                              const Progress& progress);
 
+/// Facts of a graph whose shapes and costs are known already (a profile's own graph). Errors: cancelled.
+[[nodiscard]] Expected<std::shared_ptr<const GraphFacts>> graphFactsFrom(std::shared_ptr<const Graph> graph, GraphInfo info, std::vector<Cost> costs,
+                                                                          const CancelToken& cancel);
+
 /// Times per operator from a run or a profile: a side table that joins graph, tables and inspector. Immutable.
 struct OprTimes {
     std::string source;          ///< "run on cpu, 2 threads", "profile.json"
     std::vector<double> seconds; ///< by OprId; NaN where nothing was measured
-    double total = 0;            ///< sum over the measured operators
+    std::vector<double> host;    ///< by OprId: dispatch on the host; NaN where nothing was measured; empty when only one side was
+    double total = 0;            ///< sum of `seconds` over the measured operators
 
     static constexpr double none = std::numeric_limits<double>::quiet_NaN();
     [[nodiscard]] double of(OprId id) const { return id.index() < seconds.size() ? seconds[id.index()] : none; }
+    [[nodiscard]] double host_of(OprId id) const { return id.index() < host.size() ? host[id.index()] : none; }
 };
 
 /// "7×7/2, pad 3" and the like: the params that matter, in a few words. Empty when all are at their defaults.

@@ -78,6 +78,7 @@ std::vector<PropertyGroup> describeOpr(const GraphFacts& facts, OprId id, const 
             measured.properties.push_back({tr("time"), secondsText(seconds), QString::number(seconds, 'g', 9) + QStringLiteral(" s"), {}, false, false, tr("from %1").arg(text(times->source))});
             if (times->total > 0) measured.properties.push_back({tr("share"), QStringLiteral("%1 %").arg(seconds / times->total * 100, 0, 'f', 2), {}, {}, false, false, {}});
             const Cost& cost = facts.costs[id.index()];
+            if (const double host = times->host_of(id); !std::isnan(host)) measured.properties.push_back({tr("host time"), secondsText(host), {}, {}, false, false, {}});
             if (seconds > 0 && cost.flops) measured.properties.push_back({tr("throughput"), siText(*cost.flops / seconds, "FLOP/s"), {}, {}, false, false, {}});
             if (seconds > 0 && cost.memory) measured.properties.push_back({tr("bandwidth"), siText(*cost.memory / seconds, "B/s"), {}, {}, false, false, {}});
         }
@@ -89,7 +90,8 @@ std::vector<PropertyGroup> describeOpr(const GraphFacts& facts, OprId id, const 
     if (c.flops && c.memory && *c.memory > 0) cost.properties.push_back({tr("intensity"), QStringLiteral("%1 FLOP/B").arg(numberText(*c.flops / *c.memory, 3)), {}, {}, false, false, {}});
 
     PropertyGroup identity{tr("Identity"), {}};
-    identity.properties.push_back({tr("execution index"), QString::number(id.value()), {}, {}, false, false, {}});
+    const auto& step = facts.steps[id.index()];
+    identity.properties.push_back({tr("execution index"), step ? QString::number(*step) : tr("not executed"), {}, {}, !step, false, {}});
     identity.properties.push_back({tr("priority"), QString::number(opr.priority), {}, {}, opr.priority == 0, false, {}});
     QString nodes;
     for (const CompNode& node : opr.comp_nodes) nodes += (nodes.isEmpty() ? QString() : QStringLiteral(", ")) + text(node.locator);

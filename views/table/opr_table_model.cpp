@@ -24,6 +24,7 @@ std::vector<TableColumn> oprColumns() {
         {QStringLiteral("shape"), tr("Output"), {}, false, true, tr("Shape of the first output")},
         {QStringLiteral("dtype"), tr("dtype"), {}, false, true, tr("dtype of the first output")},
         {QStringLiteral("time"), tr("Time"), QStringLiteral("µs"), true, true, tr("Measured time of the operator's kernels")},
+        {QStringLiteral("host"), tr("Host time"), QStringLiteral("µs"), true, true, tr("Time that dispatching the operator took on the host")},
         {QStringLiteral("share"), tr("Share"), QStringLiteral("%"), true, true, tr("Share of the time of all operators")},
         {QStringLiteral("flops"), tr("Computation"), QStringLiteral("FLOP"), true, true, tr("Operations; a multiplication and an addition count as two")},
         {QStringLiteral("throughput"), tr("Throughput"), QStringLiteral("GFLOP/s"), true, true, tr("Computation divided by time")},
@@ -96,6 +97,12 @@ void OprTableModel::setTimes(std::shared_ptr<const OprTimes> times) {
             if (!std::isnan(seconds)) largest = std::max(largest, seconds);
     time_ = timeUnit(largest);
     setUnit(Time, time_.name);
+    largest = 0;
+    if (times_)
+        for (const double seconds : times_->host)
+            if (!std::isnan(seconds)) largest = std::max(largest, seconds);
+    host_ = timeUnit(largest);
+    setUnit(HostTime, host_.name);
     cellsChanged(Time, Bandwidth); // all columns that times change lie between these
 }
 
@@ -111,11 +118,18 @@ std::optional<double> OprTableModel::number(int row, int column) const {
     const double seconds = times_ ? times_->of(o.id) : OprTimes::none;
     const bool timed = !std::isnan(seconds);
     switch (column) {
-    case Order: return row;
+    case Order: {
+        const auto& step = facts_->steps[static_cast<std::size_t>(row)];
+        return step ? std::optional<double>(*step) : std::nullopt;
+    }
     case Flops: return cost.flops;
     case Bytes: return cost.memory;
     case Intensity: return cost.flops && cost.memory && *cost.memory > 0 ? std::optional(*cost.flops / *cost.memory) : std::nullopt;
     case Time: return timed ? std::optional(seconds) : std::nullopt;
+    case HostTime: {
+        const double host = times_ ? times_->host_of(o.id) : OprTimes::none;
+        return std::isnan(host) ? std::nullopt : std::optional(host);
+    }
     case Share: return timed && times_->total > 0 ? std::optional(seconds / times_->total) : std::nullopt;
     case Throughput: return timed && seconds > 0 && cost.flops ? std::optional(*cost.flops / seconds) : std::nullopt;
     case Bandwidth: return timed && seconds > 0 && cost.memory ? std::optional(*cost.memory / seconds) : std::nullopt;
@@ -154,6 +168,7 @@ QString OprTableModel::cellText(int row, int column) const {
     case Bytes: return scaledText(*value, bytes_.factor);
     case Intensity: return scaledText(*value, 1);
     case Time: return scaledText(*value, time_.factor);
+    case HostTime: return scaledText(*value, host_.factor);
     case Share: return QString::number(*value * 100, 'f', 1);
     case Throughput:
     case Bandwidth: return scaledText(*value, 1e9);
@@ -182,6 +197,7 @@ QString OprTableModel::cellExact(int row, int column) const {
     }
     case Intensity:
     case Time:
+    case HostTime:
     case Share:
     case Throughput:
     case Bandwidth: {

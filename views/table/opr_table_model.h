@@ -12,7 +12,7 @@ class OprTableModel : public TableModel {
     Q_OBJECT
 public:
     enum Column {
-        Order, Type, Name, OutputShape, OutputDType, Time, Share, Flops, Throughput, Bytes, Bandwidth, Intensity, Scope, Inputs, Priority, TypeId,
+        Order, Type, Name, OutputShape, OutputDType, Time, HostTime, Share, Flops, Throughput, Bytes, Bandwidth, Intensity, Scope, Inputs, Priority, TypeId,
         Version, Params, ColumnCount
     };
 
@@ -46,6 +46,7 @@ private:
     ColumnUnit flops_{QStringLiteral("FLOP"), 1};
     ColumnUnit bytes_{QStringLiteral("KiB"), 1024};
     ColumnUnit time_{QStringLiteral("µs"), 1e-6};
+    ColumnUnit host_{QStringLiteral("µs"), 1e-6};
 };
 
 /// The scope of a dotted or slashed name: "backbone.stage1.conv1" → "backbone.stage1". Empty when there is none.

@@ -34,6 +34,11 @@ private slots:
             if (opr.type != "ConvolutionForward") continue;
             ++convolutions;
             QCOMPARE(opr.inputs.size(), 2U);
+            // The footprint spells the param, so it can be shown by name like that of a dump.
+            QVERIFY(opr.kind.valid());
+            QCOMPARE(opr.param().enum_name("mode"), std::string("CROSS_CORRELATION"));
+            QCOMPARE(opr.param().integer("stride_h"), 1);
+            QVERIFY(made.costs[opr.id.index()].computation.has_value());
             QCOMPARE(made.info.var(opr.outputs[0]).shape->ndim(), 4U);
         }
         QCOMPARE(convolutions, 2);
