@@ -197,6 +197,7 @@ void GraphView::showStart() {
     if (!sideways && b.height > height() / t.scale) t.y = b.y - margin / t.scale;
     if (sideways && b.width > width() / t.scale) t.x = b.x - margin / t.scale;
     setTransform(t);
+    start_ = transform_;
 }
 
 std::optional<LayoutPoint> GraphView::anchorPoint(const Anchor& anchor) const {
@@ -624,7 +625,9 @@ void GraphView::paintEvent(QPaintEvent*) {
 }
 
 void GraphView::resizeEvent(QResizeEvent* event) {
-    if (picture_ && event->oldSize().isValid()) {
+    if (picture_ && start_ && start_->scale == transform_.scale && start_->x == transform_.x && start_->y == transform_.y) {
+        showStart(); // nobody has moved yet: a start for the new size
+    } else if (picture_ && event->oldSize().isValid()) {
         // The middle stays in the middle.
         GraphTransform t = transform_;
         t.x += (event->oldSize().width() - width()) / t.scale / 2;

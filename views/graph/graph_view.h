@@ -152,6 +152,7 @@ private:
     PictureRequest request_;
     std::shared_ptr<const GraphPicture> picture_;
     GraphTransform transform_;
+    std::optional<GraphTransform> start_; ///< where showStart left the view
     GraphHighlight highlight_;
     GraphPaintOptions paint_;
     Keep keep_ = Keep::start;
