@@ -112,6 +112,9 @@ Expected<void> padding(const KernelArgs& args) {
 Expected<void> padding_backward(const KernelArgs& args) {
     const TensorRef& diff = args.inputs[0];
     const MutTensorRef& grad = args.outputs[0];
+    if (diff.dtype.id != grad.dtype.id)
+        return fail(ErrorCode::invalid_argument,
+                    "PaddingBackward cannot turn " + diff.dtype.text() + " into " + grad.dtype.text() + ".");
     const auto front = front_offsets(args.opr.param());
     MGS_ASSIGN(const StridedView from, inner_view(diff.shape, grad.shape, front));
     const std::string mode = args.opr.param().enum_name("padding_mode");

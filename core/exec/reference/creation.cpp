@@ -21,6 +21,8 @@ Expected<void> alloc(const KernelArgs& args) {
 
 Expected<void> linspace(const KernelArgs& args) {
     const MutTensorRef& dst = args.outputs[0];
+    if (args.inputs[0].elements() != 1 || args.inputs[1].elements() != 1)
+        return fail(ErrorCode::invalid_argument, "Linspace takes single numbers as start and stop.");
     const double start = real_at(args.inputs[0], 0);
     const double stop = real_at(args.inputs[1], 0);
     const auto n = static_cast<std::int64_t>(dst.elements());
@@ -60,6 +62,8 @@ Expected<void> copy_diagonal(const TensorRef& src, const MutTensorRef& dst, std:
     const bool builds = src.shape.ndim() == 1 && dst.shape.ndim() == 2;
     if (!builds && !(src.shape.ndim() == 2 && dst.shape.ndim() == 1))
         return fail(ErrorCode::invalid_argument, "Diag cannot turn shape " + src.shape.text() + " into " + dst.shape.text() + ".");
+    if (src.dtype.id != dst.dtype.id)
+        return fail(ErrorCode::invalid_argument, "Diag cannot turn " + src.dtype.text() + " into " + dst.dtype.text() + ".");
     const Diagonal d = diagonal(builds ? dst.shape : src.shape, k);
     const Shape& vector = builds ? src.shape : dst.shape;
     if (d.length != vector[0])

@@ -74,6 +74,8 @@ Expected<void> argsort_backward(const KernelArgs& args) {
 /// orders NOSORT allows.
 Expected<void> topk(const KernelArgs& args) {
     const TensorRef& src = args.inputs[0];
+    if (args.inputs[1].elements() != 1)
+        return fail(ErrorCode::invalid_argument, "TopK takes one k, not shape " + args.inputs[1].shape.text() + ".");
     const std::int64_t k = stored_at(args.inputs[1], 0);
     const std::int64_t count = std::min(std::abs(k), src.shape[1]);
     if (src.shape.ndim() != 2 || count == 0)
