@@ -134,6 +134,7 @@ void MainWindow::connectViews() {
         if (pick.opr.valid()) graph_->setSelectedOpr(pick.opr);
         else if (pick.var.valid()) graph_->setSelectedVar(pick.var);
         else graph_->clearSelection();
+        highlightInTimeline(pick);
         updateActions();
     });
     connect(selection_, &Selection::historyChanged, this, &MainWindow::updateActions);
@@ -142,6 +143,7 @@ void MainWindow::connectViews() {
     connect(graph_, &GraphView::selectionCleared, selection_, &Selection::clear);
     connect(graph_, &GraphView::hovered, selection_, [this](OprId opr) { selection_->hover(opr.valid() ? Pick::of(opr) : Pick()); });
     connect(graph_, &GraphView::failed, this, [this](const Error& error) { error_->showError(error); });
+    connect(timeline_, &TimelineView::sliceClicked, this, [this](std::size_t, std::uint32_t source) { sliceClicked(source); });
     for (TablePage* page : tables_) connect(page, &TablePage::activated, this, [this](Pick) { showView(View::graph); });
     connect(outline_, &OutlineView::activated, this, [this](Pick) { showView(View::graph); });
 

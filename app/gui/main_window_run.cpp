@@ -136,22 +136,31 @@ void MainWindow::runFinished(const std::shared_ptr<const RunReport>& report) {
 }
 
 void MainWindow::showRunTimeline(const std::shared_ptr<const RunReport>& report) {
-    jobs_->start<TimelineScene>(
+    struct RunTimeline {
+        std::shared_ptr<const TimelineScene> scene;
+        std::vector<ProfileOprId> ofOpr;
+    };
+    jobs_->start<RunTimeline>(
         QStringLiteral("run-timeline"), tr("Preparing the timeline"),
-        [report, facts = documents_->model()->facts](const CancelToken&, const Progress&) -> Expected<std::shared_ptr<const TimelineScene>> {
-            const TestcaseRun& run = report->testcases.front();
-            if (run.steps.empty()) return fail(ErrorCode::run_failed, "The run recorded no steps.");
-            return makeTimelineScene(timeline_of(profile_of_run(*facts->graph, facts->info, run.steps.back())));
+        [report, facts = documents_->model()->facts](const CancelToken&, const Progress&) -> Expected<std::shared_ptr<const RunTimeline>> {
+            if (report->testcases.empty() || report->testcases.front().steps.empty()) return fail(ErrorCode::run_failed, "The run recorded no steps.");
+            const auto profile = profile_of_run(*facts->graph, facts->info, report->testcases.front().steps.back());
+            auto made = std::make_shared<RunTimeline>();
+            made->ofOpr = join_profile(*facts->graph, facts->info, *profile).of_opr;
+            made->scene = makeTimelineScene(timeline_of(profile));
+            return made;
         },
         this,
-        [this](JobRunner::Result<TimelineScene> scene) {
-            if (!scene) {
-                error_->showError(scene.error());
+        [this](JobRunner::Result<RunTimeline> made) {
+            if (!made) {
+                if (made.error().code != ErrorCode::cancelled) error_->showError(made.error());
                 return;
             }
-            showTimeline(*scene);
+            showTimeline((*made)->scene);
+            profileOfOpr_ = (*made)->ofOpr;
             timelineOfRun_ = true;
             showView(View::timeline);
+            highlightInTimeline(selection_->current());
         });
 }
 

@@ -2,7 +2,7 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="en" sourcelanguage="en">
 <context>
-    <name>FilePage</name>
+    <name>megascope::FilePage</name>
     <message numerus="yes">
         <source>Graph %1 of %2: %n operators</source>
         <translation>
@@ -19,7 +19,7 @@
     </message>
 </context>
 <context>
-    <name>MainWindow</name>
+    <name>megascope::MainWindow</name>
     <message numerus="yes">
         <source>%n threads</source>
         <translation>
@@ -50,7 +50,7 @@
     </message>
 </context>
 <context>
-    <name>OutlineModel</name>
+    <name>megascope::OutlineModel</name>
     <message numerus="yes">
         <source>%1
 %n operators</source>
@@ -63,7 +63,7 @@
     </message>
 </context>
 <context>
-    <name>RunController</name>
+    <name>megascope::RunController</name>
     <message numerus="yes">
         <source>Running %n testcases</source>
         <translation>
@@ -87,7 +87,7 @@
     </message>
 </context>
 <context>
-    <name>TablePage</name>
+    <name>megascope::TablePage</name>
     <message numerus="yes">
         <source>%n rows</source>
         <translation>
@@ -97,7 +97,7 @@
     </message>
 </context>
 <context>
-    <name>TestcasePanel</name>
+    <name>megascope::TestcasePanel</name>
     <message numerus="yes">
         <source>%n expected outputs</source>
         <translation>

@@ -147,7 +147,8 @@ QVariant OutlineModel::data(const QModelIndex& index, int role) const {
             // Names like "conv(data,const{4,3,7,7}[1769])[22]" say less than type and params.
             const QString what = attribute_line(*facts_->graph, &facts_->info, node.opr);
             const QString type = text(facts_->graph->type_text(node.opr));
-            return what.isEmpty() ? type : QStringLiteral("%1  %2").arg(type, what);
+            if (what.isEmpty()) return type;
+            return type == QLatin1String("Elemwise") ? what : QStringLiteral("%1  %2").arg(type, what); // the mode says it all
         }
     case Qt::ToolTipRole:
         if (index.column() == ShareColumn)

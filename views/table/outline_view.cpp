@@ -16,7 +16,7 @@ OutlineView::OutlineView(Selection* selection, QWidget* parent) : QWidget(parent
     tree_->setFrameShape(QFrame::NoFrame);
     tree_->setUniformRowHeights(true);
     tree_->setHeaderHidden(true);
-    tree_->setTextElideMode(Qt::ElideMiddle);
+    tree_->setTextElideMode(Qt::ElideRight);
     tree_->setMouseTracking(true);
     tree_->setIndentation(14);
     tree_->header()->setStretchLastSection(false);
