@@ -201,6 +201,77 @@ private slots:
         QCOMPARE((*back)->main().graph->outputs()[0].var.value(), 4U);
     }
 
+    // v1 keeps counts and formats of tensors in blobs, v2 in the tensors.
+    void tensorFormatsSurviveBothContainers_data() {
+        QTest::addColumn<QByteArray>("type");
+        QTest::addColumn<bool>("formats");
+        QTest::addColumn<int>("tensors");
+        QTest::newRow("holder") << QByteArray("MultipleDeviceTensorHolder") << false << 3;
+        QTest::newRow("holder with formats") << QByteArray("MultipleDeviceTensorWithFormatHolder") << true << 3;
+        QTest::newRow("one with format") << QByteArray("SharedDeviceTensorWithFormat") << true << 1;
+    }
+    void tensorFormatsSurviveBothContainers() {
+        QFETCH(QByteArray, type);
+        QFETCH(bool, formats);
+        QFETCH(int, tensors);
+        const std::vector<TensorFormat> all{{TensorFormat::Kind::image2d_pack4, 1, 0, 0},
+                                            {TensorFormat::Kind::lowbits_aligned, 0, 4, 32},
+                                            {TensorFormat::Kind::default_, 0, 0, 0}};
+        GraphBuilder builder;
+        Opr opr = opr_of(type.constData());
+        for (int k = 0; k < tensors; ++k) {
+            const float values[] = {float(k), 2};
+            const Tensor value = Tensor::copy_of<float>(DTypeId::float32, Shape{2}, values);
+            StoredTensor tensor;
+            tensor.dtype = value.dtype();
+            tensor.shape = value.shape();
+            tensor.comp_node = CompNode{"xpux:0"};
+            if (formats) tensor.format = all[k];
+            tensor.data = value.storage();
+            tensor.data_size = value.nbytes();
+            opr.tensors.push_back(std::move(tensor));
+        }
+        const OprId id = *builder.add(std::move(opr), std::size_t(tensors));
+        for (VarId out : builder.opr(id).outputs) QVERIFY(builder.add_output({out, out.value(), {}}));
+        const auto graph = builder.finish();
+        for (const Container container : {Container::fbs_mgbc, Container::fbs_v2}) {
+            WriteOptions options;
+            options.container = container;
+            options.kept.param_name = true;
+            const auto made = encode_graph(graph, options);
+            QVERIFY(made);
+            const auto read = read_model(MappedFile::from_bytes("formats", made->joined()));
+            QVERIFY2(read, qPrintable(QString::fromStdString(read ? "" : read.error().text())));
+            const Opr& back = (*read)->main().graph->oprs()[0];
+            QVERIFY(back.blobs.empty());
+            QCOMPARE(back.tensors.size(), std::size_t(tensors));
+            const bool shared = type.startsWith("Multiple");
+            QCOMPARE((*read)->main().nr_shared_tensor, shared ? std::uint32_t(tensors) : 0U);
+            QCOMPARE(made->summary.params.size(), shared ? std::size_t(tensors) : std::size_t{0});
+            for (int k = 0; k < tensors; ++k) {
+                QVERIFY(back.tensors[k].format == graph->oprs()[0].tensors[k].format);
+                QCOMPARE(bytes_of(back.tensors[k].value()->bytes()), bytes_of(graph->oprs()[0].tensors[k].value()->bytes()));
+            }
+        }
+    }
+
+    void outputAliasesAreKept() {
+        GraphBuilder builder;
+        const OprId x = *builder.add(input_of("x"), 1, true);
+        QVERIFY(builder.add_output({builder.opr(x).outputs[0], 7, {}}));
+        WriteOptions options;
+        options.aliases = {{7, "result"}};
+        const auto made = encode_graph(builder.finish(), options);
+        QVERIFY(made);
+        const auto read = read_model(MappedFile::from_bytes("alias", made->joined()));
+        QVERIFY(read);
+        QCOMPARE((*read)->main().graph->outputs()[0].alias, std::string("result"));
+        QCOMPARE((*read)->main().aliases.size(), std::size_t{1});
+        const auto again = encode_dump(DumpContent::like_input(**read));
+        QVERIFY(again);
+        QCOMPARE(bytes_of(*again), bytes_of(made->joined()));
+    }
+
     // Only the file knows how many outputs an operator of an external library has.
     void externalOperatorsKeepTheirOutputs() {
         GraphBuilder builder;
