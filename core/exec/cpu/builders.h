@@ -13,6 +13,8 @@ namespace megascope {
 [[nodiscard]] std::optional<CpuKernelChoice> build_elemwise(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_reduce(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_arrange(const CpuContext& context, const CpuGroupView& view);
+[[nodiscard]] std::optional<CpuKernelChoice> build_batch_norm(const CpuContext& context, const CpuGroupView& view);
+[[nodiscard]] std::optional<CpuKernelChoice> build_integer_matmul(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_norm(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_pooling8(const CpuContext& context, const CpuGroupView& view);
 /// The plain kernel of a single operator, which reads and writes plain layouts. Nothing when there is none.

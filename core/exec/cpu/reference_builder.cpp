@@ -27,7 +27,9 @@ private:
 };
 
 constexpr CpuKernelBuilder fast_builders[] = {
-    build_convolution, build_integer_convolution, build_matmul, build_pooling, build_pooling8, build_elemwise, build_reduce, build_arrange, build_norm,
+    build_convolution, build_integer_convolution, build_matmul,     build_integer_matmul, build_pooling,
+    build_pooling8,    build_elemwise,            build_reduce,     build_arrange,        build_norm,
+    build_batch_norm,
 };
 
 } // namespace

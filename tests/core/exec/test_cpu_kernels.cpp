@@ -367,6 +367,17 @@ private:
     }
 
     void integer_pooling() {
+        const DType a(F::qint8, 0.1F), b(F::qint8, 0.2F);
+        for (const bool transposed : {false, true}) {
+            Param p = GraphKit::param("MatrixMul");
+            p.set("transposeB", transposed);
+            const Shape shape = transposed ? Shape{9, 70} : Shape{70, 9};
+            add(std::string("int8 matmul with a constant") + (transposed ? " B'" : ""), {numbers(a, {5, 70}, -128, 128)}, [&](GraphKit& kit, const auto& x) {
+                return kit.opr("MatrixMul", {x[0], kit.constant(numbers(b, shape, -128, 128))}, {p});
+            }, 0);
+            add(std::string("int8 matmul") + (transposed ? " B'" : ""), {numbers(F::int8, {5, 70}, -128, 128), numbers(F::int8, shape, -128, 128)},
+                [&](GraphKit& kit, const auto& x) { return kit.opr("MatrixMul", {x[0], x[1]}, {p}); }, 0);
+        }
         for (const DType& dtype : {DType(F::qint8, 0.1F), DType(F::quint8, 0.1F, 77), DType(F::int8), DType(F::uint8)})
             for (const char* mode : {"MAX", "AVERAGE", "AVERAGE_COUNT_EXCLUDE_PADDING"})
                 for (const std::int64_t pad : {0, 1}) {
@@ -438,6 +449,20 @@ private:
     }
 
     void normalisations() {
+        for (const float exponent : {2.0F, 0.5F, -0.5F, 1.0F, 3.0F, -1.0F, -2.0F, 0.0F, 1.7F})
+            add("PowC " + std::to_string(exponent), {floats({3, 700}, 0.3, 3)}, [&](GraphKit& kit, const auto& x) {
+                Param p = GraphKit::param("PowC");
+                p.set("exp", exponent);
+                return kit.opr("PowC", {x[0]}, {p});
+            });
+        for (const Shape& param : {Shape{1, 6, 1, 1}, Shape{1, 1, 1, 7}})
+            for (std::size_t output = 0; output < 4; ++output)
+                add("batch norm " + param.text() + " output " + std::to_string(output), {floats({2, 6, 5, 7})}, [&](GraphKit& kit, const auto& x) {
+                    Param p = GraphKit::with_enum("BN", "fwd_mode", "INFERENCE");
+                    GraphKit::set_enum(p, "param_dim", param[1] == 6 ? "DIM_1C11" : "DIM_111C");
+                    const VarId y = kit.opr("Convolution", {x[0], kit.constant(floats({6, 6, 1, 1}))}, {conv_param("Convolution", 1, 0, 1, false)});
+                    return kit.oprs("BatchNorm", {y, kit.constant(floats(param)), kit.constant(floats(param)), kit.constant(floats(param)), kit.constant(floats(param, 0.1, 2))}, {p}, 4)[output];
+                });
         for (const std::int64_t axis : {0, 1, 2, -1})
             add("softmax axis " + std::to_string(axis), {floats({3, 40, 77}, -20, 20)}, [&](GraphKit& kit, const auto& x) {
                 Param p = GraphKit::param("Softmax");

@@ -90,17 +90,6 @@ private:
     int z_input_;
 };
 
-/// oneDNN's int8 sums are exact only where the processor multiplies bytes into 32 bits at once.
-bool exact_int8() {
-    switch (dnnl::get_effective_cpu_isa()) {
-    case dnnl::cpu_isa::avx2_vnni:
-    case dnnl::cpu_isa::avx512_core_vnni:
-    case dnnl::cpu_isa::avx512_core_bf16:
-    case dnnl::cpu_isa::avx512_core_amx: return true;
-    default: return false;
-    }
-}
-
 bool is_int8(const DType& dtype) { return dtype.id == DTypeId::qint8 || dtype.id == DTypeId::int8; }
 
 std::vector<std::int8_t> prepared_filter(const Tensor& filter, const ConvProblem& problem) {
@@ -114,6 +103,16 @@ std::vector<std::int8_t> prepared_filter(const Tensor& filter, const ConvProblem
 }
 
 } // namespace
+
+bool exact_int8() {
+    switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::avx2_vnni:
+    case dnnl::cpu_isa::avx512_core_vnni:
+    case dnnl::cpu_isa::avx512_core_bf16:
+    case dnnl::cpu_isa::avx512_core_amx: return true;
+    default: return false;
+    }
+}
 
 std::optional<CpuKernelChoice> build_integer_convolution(const CpuContext& context, const CpuGroupView& view) {
     const Opr& opr = view.head();

@@ -58,4 +58,7 @@ private:
 /// The bytes of `from` in the form `to`, now. Errors of oneDNN leave nothing.
 [[nodiscard]] std::optional<dnnl::memory> reordered_now(const CpuContext& context, const dnnl::memory& from, const dnnl::memory::desc& to);
 
+/// oneDNN's int8 sums are exact only where the processor multiplies bytes into 32 bits at once.
+[[nodiscard]] bool exact_int8();
+
 } // namespace megascope

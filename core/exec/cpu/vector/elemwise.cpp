@@ -1,114 +1,17 @@
 // Elemwise, the quantized modes of ElemwiseMultiType and TypeCvt, of any broadcast and layout: elements are worked on as floats.
 
 #include <algorithm>
-#include <array>
-#include <cstring>
+#include <cmath>
 #include <numeric>
 
 #include "exec/cpu/builders.h"
 #include "exec/cpu/vector/convert.h"
-#include "exec/cpu/vector/elemwise_program.h"
+#include "exec/cpu/vector/elemwise_kernel.h"
 #include "exec/cpu/vector/formulas.h"
-#include "exec/cpu/vector/strided_loop.h"
 #include "opr/param_registry.h"
 
 namespace megascope {
 namespace {
-
-constexpr std::size_t max_elemwise_inputs = 4 * max_elemwise_program;
-
-class ElemwiseKernel final : public CpuKernel {
-public:
-    ElemwiseKernel(const CpuThreads& threads, ElemwiseProgram program, StridedLoop loop, std::vector<DType> inputs, DType output)
-        : threads_(threads), program_(std::move(program)), loop_(std::move(loop)), inputs_(std::move(inputs)), output_(output) {}
-
-    Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::byte* scratch) override;
-
-    /// Intermediate values, one tile per operand, one for the result before it is stored.
-    std::size_t scratch_per_thread() const { return (program_.temporaries() + (loop_.operands() + 1) * ElemwiseProgram::tile) * sizeof(float); }
-
-private:
-    void run_piece(std::size_t begin, std::size_t end, std::span<const std::byte* const> inputs, std::byte* out, float* temporary) const;
-    void gather(std::size_t operand, const std::byte* from, std::int64_t step, float* to, std::size_t count) const;
-
-    const CpuThreads threads_;
-    ElemwiseProgram program_;
-    StridedLoop loop_;
-    std::vector<DType> inputs_;
-    DType output_;
-};
-
-Expected<void> ElemwiseKernel::run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::byte* scratch) {
-    constexpr std::size_t tile = ElemwiseProgram::tile;
-    if (loop_.run_length() == 0) return {};
-    const std::size_t chunks = loop_.runs() * ((loop_.run_length() + tile - 1) / tile);
-    const std::size_t grain = std::max<std::size_t>(1, 8192 / std::min(tile, loop_.run_length()));
-    const std::size_t stride = scratch_per_thread();
-    threads_.parallel_for(chunks, grain, [&](std::size_t begin, std::size_t end, std::size_t piece) {
-        run_piece(begin, end, inputs, outputs[0], reinterpret_cast<float*>(scratch + piece * stride));
-    });
-    return {};
-}
-
-/// Elements that lie `step` apart.
-void ElemwiseKernel::gather(std::size_t operand, const std::byte* from, std::int64_t step, float* to, std::size_t count) const {
-    const std::size_t size = inputs_[operand].bits() / 8;
-    std::array<std::byte, ElemwiseProgram::tile * sizeof(float)> together;
-    const auto bytes = static_cast<std::ptrdiff_t>(size) * step;
-    for (std::size_t i = 0; i < count; ++i) std::memcpy(together.data() + i * size, from + static_cast<std::ptrdiff_t>(i) * bytes, size);
-    load_floats(inputs_[operand], together.data(), to, count);
-}
-
-void ElemwiseKernel::run_piece(std::size_t begin, std::size_t end, std::span<const std::byte* const> inputs, std::byte* out, float* temporary) const {
-    constexpr std::size_t tile = ElemwiseProgram::tile;
-    const std::size_t operands = loop_.operands();
-    const std::size_t length = loop_.run_length();
-    const std::size_t chunks_per_run = (length + tile - 1) / tile;
-    const std::size_t out_size = output_.bits() / 8;
-    const bool direct = output_.id == DTypeId::float32;
-    float* filled = temporary + program_.temporaries();
-    float* result = filled + operands * tile;
-    std::array<const float*, max_elemwise_inputs> pointers;
-    std::array<std::int64_t, max_elemwise_inputs> offsets;
-    std::array<std::int64_t, max_elemwise_inputs> filled_from;
-    filled_from.fill(-1);
-    std::size_t run = SIZE_MAX;
-    for (std::size_t chunk = begin; chunk < end; ++chunk) {
-        if (chunk / chunks_per_run != run) {
-            run = chunk / chunks_per_run;
-            loop_.offsets(run, std::span(offsets).first(operands));
-        }
-        const std::size_t at = chunk % chunks_per_run * tile;
-        const std::size_t count = std::min(tile, length - at);
-        for (std::size_t k = 0; k < operands; ++k) {
-            const std::int64_t step = loop_.step(k);
-            const auto size = static_cast<std::ptrdiff_t>(inputs_[k].bits() / 8);
-            const std::byte* from = inputs[k] + (offsets[k] + static_cast<std::int64_t>(at) * step) * size;
-            float* buffer = filled + k * tile;
-            pointers[k] = buffer;
-            if (step == 1 && inputs_[k].id == DTypeId::float32) {
-                pointers[k] = reinterpret_cast<const float*>(from);
-            } else if (step == 1) {
-                load_floats(inputs_[k], from, buffer, count);
-            } else if (step == 0) {
-                if (filled_from[k] == offsets[k]) continue;
-                load_floats(inputs_[k], from, buffer, 1);
-                std::fill_n(buffer, std::min(tile, length), *buffer);
-                filled_from[k] = offsets[k];
-            } else {
-                gather(k, from, step, buffer, count);
-            }
-        }
-        std::byte* to = out + (run * length + at) * out_size;
-        if (program_.empty()) {
-            store_floats(output_, pointers[0], to, count);
-            continue;
-        }
-        float* computed = direct ? reinterpret_cast<float*>(to) : result;
-        program_.run(pointers.data(), computed, count, temporary);
-        if (!direct) store_floats(output_, computed, to, count);
-    }
-}
 
 /// The stored order of the result: that of an operand which is as large as the result and would have to be moved otherwise.
 Layout result_layout(const CpuGroupView& view) {
@@ -162,6 +65,25 @@ std::optional<ElemwiseProgram> multi_type_formula(const CpuGroupView& view) {
     return program;
 }
 
+/// x^e with the exponents that MegEngine computes without pow. The registers are x and, where it is needed, a number.
+std::optional<ElemwiseProgram> power(const CpuGroupView& view, std::vector<float>& numbers) {
+    using enum ElemwiseMode;
+    if (view.inputs[0].dtype.id != DTypeId::float32 || view.outputs[0].dtype.id != DTypeId::float32) return std::nullopt;
+    const auto exponent = static_cast<float>(view.head().param().real("exp"));
+    const bool inverse = exponent == -1 || exponent == -2 || exponent == -0.5F;
+    ElemwiseProgram program(2);
+    const auto apply = [&](ElemwiseMode mode, std::vector<std::size_t> in) { return program.add(mode, in); };
+    numbers = {inverse ? 1.0F : exponent};
+    const float magnitude = std::abs(exponent);
+    std::size_t result = 0;
+    if (magnitude == 2) result = apply(square, {0});
+    else if (magnitude == 0.5F) result = apply(ElemwiseMode::sqrt, {0});
+    else if (exponent == 3) result = apply(mul, {apply(square, {0}), 0});
+    else if (exponent != 1 && exponent != -1) result = apply(ElemwiseMode::pow, {0, 1});
+    if (inverse) apply(true_div, {1, result});
+    return program;
+}
+
 /// TypeCvt is a program without formulas.
 std::optional<ElemwiseProgram> conversion(const CpuGroupView& view) {
     const DType from = view.inputs[0].dtype;
@@ -171,8 +93,10 @@ std::optional<ElemwiseProgram> conversion(const CpuGroupView& view) {
     return ElemwiseProgram(1);
 }
 
-std::optional<ElemwiseProgram> program_of(const CpuGroupView& view) {
+/// `numbers` are further operands of one element each.
+std::optional<ElemwiseProgram> program_of(const CpuGroupView& view, std::vector<float>& numbers) {
     const std::string& type = view.head().type;
+    if (type == "PowC" && view.group.oprs.size() == 1) return power(view, numbers);
     if (type == "Elemwise") return elemwise_chain(view);
     if (view.group.oprs.size() != 1) return std::nullopt;
     if (type == "ElemwiseMultiType") return multi_type_formula(view);
@@ -187,7 +111,8 @@ std::optional<CpuKernelChoice> build_elemwise(const CpuContext& context, const C
     if (!floats_storable(view.outputs[0].dtype)) return std::nullopt;
     for (const CpuValueInfo& input : view.inputs)
         if (!floats_loadable(input.dtype)) return std::nullopt;
-    std::optional<ElemwiseProgram> program = program_of(view);
+    std::vector<float> numbers;
+    std::optional<ElemwiseProgram> program = program_of(view, numbers);
     if (!program) return std::nullopt;
     program->finish();
 
@@ -212,7 +137,12 @@ std::optional<CpuKernelChoice> build_elemwise(const CpuContext& context, const C
         const bool fits = input.shape == out && input.dtype.bits() == result.dtype.bits() && wanted.same_bytes(layout, out);
         if (choice.in_place_input < 0 && input.dies && fits) choice.in_place_input = static_cast<int>(i);
     }
-    auto kernel = std::make_unique<ElemwiseKernel>(context.threads, *std::move(program), StridedLoop(out, layout, operands), std::move(dtypes), result.dtype);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        operands.push_back({Shape{1}, Layout::plain(1)});
+        dtypes.emplace_back(DTypeId::float32);
+    }
+    auto kernel = std::make_unique<ElemwiseKernel>(context.threads, *std::move(program), StridedLoop(out, layout, operands), std::move(dtypes),
+                                                   result.dtype, std::move(numbers));
     choice.scratch_bytes = kernel->scratch_per_thread() * static_cast<std::size_t>(context.threads.count());
     choice.kernel = std::move(kernel);
     choice.name = view.group.oprs.size() > 1 ? "one pass over " + std::to_string(view.group.oprs.size()) + " operators" : "vector loop";

@@ -18,6 +18,7 @@ MGS_VECTOR_CODE bool vector_formula(ElemwiseMode mode, const float* a, const flo
     case abs: MGS_LOOP(a[i] < 0 ? -a[i] : a[i] + 0.0F);
     case negate: MGS_LOOP(-a[i]);
     case square: MGS_LOOP(a[i] * a[i]);
+    case ElemwiseMode::sqrt: MGS_LOOP(__builtin_sqrtf(a[i]));
     case relu6: MGS_LOOP(a[i] > 6.0F ? 6.0F : (a[i] > 0 ? a[i] : 0.0F));
     case exp: MGS_LOOP(simd::exp(a[i]));
     case log: MGS_LOOP(simd::log(a[i]));

@@ -4,7 +4,15 @@
 #include <cstdint>
 
 // Loops that the compiler turns into vector code, once per instruction set; the right one is chosen when the program starts.
-#if defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// (Sanitizers instrument the code that would do the choosing before they are ready.)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MGS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define MGS_SANITIZED 1
+#endif
+#endif
+#if defined(__x86_64__) && defined(__linux__) && !defined(MGS_SANITIZED)
 #define MGS_VECTOR_CODE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define MGS_VECTOR_CODE
