@@ -124,15 +124,23 @@ private:
                 add_edge(v, from, to, o.id, i);
             }
         }
+        std::unordered_map<std::uint32_t, std::uint32_t> shared; // collapsed group -> its one mark
         for (const GraphOutput& output : graph_.outputs()) {
             const OprId producer = graph_.var(output.var).producer;
             const std::uint32_t from = scene_.node_of_opr[producer.index()];
             if (from == GraphScene::hidden) continue;
+            if (const auto it = shared.find(from); it != shared.end()) {
+                ++scene_.nodes[it->second].outputs;
+                add_edge(output.var, from, it->second, {}, 0);
+                continue;
+            }
             SceneNode n;
             n.kind = SceneNode::Kind::output;
             n.opr = producer;
             n.var = output.var;
-            add_edge(output.var, from, add_node(n, scene_.layout.nodes[from].cluster), {}, 0);
+            const std::uint32_t mark = add_node(n, scene_.layout.nodes[from].cluster);
+            if (scene_.nodes[from].kind == SceneNode::Kind::group) shared.emplace(from, mark);
+            add_edge(output.var, from, mark, {}, 0);
         }
     }
 

@@ -42,7 +42,8 @@ struct SceneNode {
     enum class Kind : std::uint8_t { opr, input, output, constant, group };
     Kind kind = Kind::opr;
     OprId opr;     ///< opr, input, constant: itself; output: the producer
-    VarId var;     ///< output: the var
+    VarId var;     ///< output: the var (the first of several)
+    std::uint32_t outputs = 1; ///< output: how many it stands for; more than one only for outputs of one collapsed group
     GroupId group; ///< group: itself
     std::uint32_t first_pill = 0;
     std::uint32_t pill_count = 0;

@@ -79,8 +79,8 @@ private:
             if (!graph_.opr(node.opr).outputs.empty()) t.attribute = shape_and_dtype(graph_.opr(node.opr).outputs[0]);
             break;
         case SceneNode::Kind::output:
-            t.title = tr("output");
-            t.attribute = shape_and_dtype(node.var);
+            t.title = node.outputs > 1 ? tr("%1 outputs").arg(node.outputs) : tr("output");
+            if (node.outputs == 1) t.attribute = shape_and_dtype(node.var);
             break;
         case SceneNode::Kind::constant:
             t.title = node_name(graph_, node.opr, {});
