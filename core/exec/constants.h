@@ -17,8 +17,8 @@ namespace megascope {
 [[nodiscard]] Expected<std::vector<Tensor>> load_constants(const Graph& graph, std::span<const OprId> order);
 
 /// Checks run inputs (parallel to `graph.inputs()`; fewer or valueless entries count as missing) against the dump and fills
-/// in the values that a dump carries for missing ones (`dump_default_value`). Shapes may differ from the dump's: whether
-/// they fit is for the operators to say. Errors: invalid_argument, naming the input.
+/// in the values that a dump carries for missing ones (`dump_default_value`). Values are aligned to 8 bytes. Shapes may differ
+/// from the dump's: whether they fit is for the operators to say. Errors: invalid_argument, naming the input.
 [[nodiscard]] Expected<std::vector<Tensor>> complete_inputs(const Graph& graph, std::span<const Tensor> inputs);
 
 } // namespace megascope

@@ -405,6 +405,10 @@ void Planner::finish_memory() {
 void Planner::describe() {
     std::vector<std::string>& notes = plan_->description.notes;
     if (request_.options.unfused) notes.emplace_back("Unfused: every operator is its own step and every var exists.");
+    const auto winograd = std::ranges::count_if(plan_->description.steps, [](const PlanStep& s) { return s.kernel.find("wino") != std::string::npos; });
+    if (winograd > 0)
+        notes.push_back("Winograd's algorithm, which rounds a little differently, computes " + std::to_string(winograd) +
+                        (winograd == 1 ? " convolution." : " convolutions."));
     std::size_t loose = 0;
     for (const PlanStepWork& work : plan_->steps) loose += work.loose != nullptr;
     if (loose > 0) notes.push_back("The shapes of " + std::to_string(loose) + " operators are only known while the graph runs.");

@@ -16,8 +16,14 @@ using dnnl::memory;
 
 /// A constant filter in plain G, O, I, H, W order, with the epilogue's factors and CONVOLUTION's mirroring worked in.
 std::vector<float> prepared_filter(const Tensor& filter, const ConvProblem& problem, const std::vector<float>& scale, bool backward) {
-    const std::vector<double> plain = plain_filter(filter.ref(), problem);
-    std::vector<float> result(plain.begin(), plain.end());
+    std::vector<float> result;
+    if (problem.layout.filter == "OIHW" || problem.layout.filter == filter_order) {
+        const std::span<const float> stored = filter.ref().as<float>();
+        result.assign(stored.begin(), stored.end());
+    } else {
+        const std::vector<double> plain = plain_filter(filter.ref(), problem);
+        result.assign(plain.begin(), plain.end());
+    }
     const Shape& shape = problem.filter;
     const std::size_t taps = static_cast<std::size_t>(shape[3] * shape[4]);
     if (problem.geometry.flip)
