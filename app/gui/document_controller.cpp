@@ -57,7 +57,7 @@ Expected<std::shared_ptr<const OpenedProfile>> openProfile(const QString& path, 
         progress.report("preparing the graph", 0, 0);
         ProfileGraph own = profile_graph(*opened->profile);
         opened->times = timesOf(*opened->profile, own.of_opr, QFileInfo(path).fileName().toStdString());
-        MGS_ASSIGN(opened->facts, graphFactsFrom(std::move(own.graph), std::move(own.info), std::move(own.costs), cancel));
+        MGS_ASSIGN(opened->facts, graphFactsFrom(std::move(own.graph), std::move(own.info), std::move(own.costs), own.order, cancel));
     } else {
         MGS_ASSIGN(auto trace, read_trace(plain, {}, cancel, progress));
         MGS_ASSIGN(timeline, timeline_of(std::shared_ptr<const TraceEvents>(std::move(trace)), cancel));

@@ -175,6 +175,10 @@ ProfileGraph profile_graph(const GraphProfile& profile) {
             if (!read[outputs[k].index()] && in_sequence[id.index()]) (void)builder.add_output({VarId(first + k), static_cast<std::uint32_t>(profile.vars[outputs[k].index()].number), {}});
     }
     result.graph = builder.finish();
+    std::vector<OprId> at(profile.oprs.size());
+    for (std::size_t i = 0; i < result.of_opr.size(); ++i) at[result.of_opr[i].index()] = OprId(i);
+    for (const ProfileOprId id : profile.sequence)
+        if (at[id.index()].valid()) result.order.push_back(at[id.index()]);
     result.info.vars.resize(result.graph->vars().size());
     for (const Var& var : result.graph->vars()) {
         result.info.vars[var.id.index()].shape = var.shape;

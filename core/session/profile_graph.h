@@ -15,6 +15,7 @@ struct ProfileGraph {
     GraphInfo info;                        ///< shapes and dtypes as the profile tells them
     std::vector<ProfileOprId> of_opr;      ///< parallel to the graph's operators
     std::vector<Cost> costs;               ///< parallel; from the footprints
+    std::vector<OprId> order;              ///< as they were executed (comp_seq)
 };
 
 /// Operators keep the profile's class type names as `type`. Where the catalogue knows the class and the footprint spells the whole

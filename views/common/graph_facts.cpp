@@ -28,16 +28,16 @@ bool GraphFacts::is_constant(OprId id) const {
 
 namespace {
 
-void number_steps(GraphFacts& facts) {
+void number_steps(GraphFacts& facts, std::span<const OprId> order) {
     facts.steps.resize(facts.graph->oprs().size());
     std::uint32_t step = 0;
-    for (const OprId id : execution_order(*facts.graph)) facts.steps[id.index()] = step++;
+    for (const OprId id : order) facts.steps[id.index()] = step++;
 }
 
 } // namespace
 
 Expected<std::shared_ptr<const GraphFacts>> graphFactsFrom(std::shared_ptr<const Graph> graph, GraphInfo info, std::vector<Cost> costs,
-                                                            const CancelToken& cancel) {
+                                                            std::span<const OprId> order, const CancelToken& cancel) {
     auto facts = std::make_shared<GraphFacts>();
     facts->info = std::move(info);
     facts->structure = analyse_structure(graph);
@@ -45,7 +45,7 @@ Expected<std::shared_ptr<const GraphFacts>> graphFactsFrom(std::shared_ptr<const
     facts->graph = std::move(graph);
     facts->costs = std::move(costs);
     for (const Cost& cost : facts->costs) facts->total_flops += cost.flops.value_or(0);
-    number_steps(*facts);
+    number_steps(*facts, order);
     return facts;
 }
 
@@ -69,7 +69,7 @@ Expected<std::shared_ptr<const GraphFacts>> computeGraphFacts(std::shared_ptr<co
         if (const auto flops = facts->costs.back().flops) facts->total_flops += *flops;
         for (const StoredTensor& tensor : opr.tensors) facts->weight_bytes += tensor.data_size;
     }
-    number_steps(*facts);
+    number_steps(*facts, execution_order(*facts->graph));
     return facts;
 }
 

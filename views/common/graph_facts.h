@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct GraphFacts {
     std::shared_ptr<const GraphStructure> structure; ///< groups of operators, for outline and drawing
     GraphInfo info;
     std::vector<Cost> costs;   ///< by OprId
-    /// By OprId: position in MegEngine's execution order; nothing for operators that no output needs.
+    /// By OprId: position in MegEngine's execution order (a profile's own: as it was executed); nothing for operators that no output needs.
     std::vector<std::optional<std::uint32_t>> steps;
     double total_flops = 0;    ///< over the operators whose count is known
     std::uint64_t weight_bytes = 0; ///< bytes of tensors that operators of the file carry
@@ -42,9 +43,9 @@ struct GraphFacts {
 [[nodiscard]] Expected<std::shared_ptr<const GraphFacts>> computeGraphFacts(std::shared_ptr<const Graph> graph, const CancelToken& cancel,
                                                                              const Progress& progress);
 
-/// Facts of a graph whose shapes and costs are known already (a profile's own graph). Errors: cancelled.
+/// Facts of a graph whose shapes, costs and execution order are known already (a profile's own graph). Errors: cancelled.
 [[nodiscard]] Expected<std::shared_ptr<const GraphFacts>> graphFactsFrom(std::shared_ptr<const Graph> graph, GraphInfo info, std::vector<Cost> costs,
-                                                                          const CancelToken& cancel);
+                                                                          std::span<const OprId> order, const CancelToken& cancel);
 
 /// Times per operator from a run or a profile: a side table that joins graph, tables and inspector. Immutable.
 struct OprTimes {

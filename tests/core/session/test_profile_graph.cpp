@@ -43,6 +43,8 @@ private slots:
         }
         QCOMPARE(convolutions, 2);
         QVERIFY(!made.graph->outputs().empty());
+        QCOMPARE(made.order.size(), profile->sequence.size());
+        QCOMPARE(made.of_opr[made.order.front().index()], profile->sequence.front());
     }
 
     void producersComeFirstWhateverTheIdsSay() {
