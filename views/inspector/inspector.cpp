@@ -121,18 +121,18 @@ Inspector::Inspector(Selection* selection, JobRunner* jobs, QWidget* parent) : Q
         const VarId var = valueVar(selection_->current());
         if (var.valid()) emit computeRequested(var);
     });
-    connect(selection_, &Selection::changed, this, &Inspector::show);
+    connect(selection_, &Selection::changed, this, &Inspector::showPick);
 }
 
 void Inspector::setFacts(std::shared_ptr<const GraphFacts> facts) {
     facts_ = std::move(facts);
     times_.reset();
-    show(selection_->current());
+    showPick(selection_->current());
 }
 
 void Inspector::setTimes(std::shared_ptr<const OprTimes> times) {
     times_ = std::move(times);
-    show(selection_->current());
+    showPick(selection_->current());
 }
 
 VarId Inspector::valueVar(Pick pick) const {
@@ -159,9 +159,9 @@ void Inspector::setValueShown(bool shown) {
     valueFrame_->setMaximumHeight(shown ? QWIDGETSIZE_MAX : compute_->sizeHint().height() + 16);
 }
 
-void Inspector::clearValue() { show(selection_->current()); }
+void Inspector::clearValue() { showPick(selection_->current()); }
 
-void Inspector::show(Pick pick) {
+void Inspector::showPick(Pick pick) {
     const bool valid = facts_ && ((pick.opr.valid() && pick.opr.index() < facts_->graph->oprs().size()) ||
                                   (pick.var.valid() && pick.var.index() < facts_->graph->vars().size()));
     stack_->setCurrentIndex(valid ? 0 : 1);

@@ -45,7 +45,7 @@ protected:
     void changeEvent(QEvent* event) override;
 
 private:
-    void show(Pick pick);
+    void showPick(Pick pick);
     void setValueShown(bool shown);
     void copy();
     /// The var whose value is shown for a pick: the var itself, or an operator's first output.

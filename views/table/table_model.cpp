@@ -1,7 +1,5 @@
 #include "views/table/table_model.h"
 
-#include <QCollator>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +8,41 @@
 #include "views/common/number_text.h"
 
 namespace megascope {
+
+namespace {
+
+/// conv2 before conv10, whatever the locale (QCollator's numeric mode needs one with rules): runs of digits compare by value,
+/// other characters without case.
+int compareNaturally(QStringView a, QStringView b) {
+    const auto digits = [](QStringView s, qsizetype from) {
+        qsizetype end = from;
+        while (end < s.size() && s[end].isDigit()) ++end;
+        return end;
+    };
+    qsizetype i = 0;
+    qsizetype j = 0;
+    while (i < a.size() && j < b.size()) {
+        if (a[i].isDigit() && b[j].isDigit()) {
+            while (i < a.size() && a[i] == QLatin1Char('0')) ++i;
+            while (j < b.size() && b[j] == QLatin1Char('0')) ++j;
+            const qsizetype endA = digits(a, i);
+            const qsizetype endB = digits(b, j);
+            if (endA - i != endB - j) return endA - i < endB - j ? -1 : 1;
+            if (const int order = a.mid(i, endA - i).compare(b.mid(j, endB - j)); order != 0) return order;
+            i = endA;
+            j = endB;
+        } else {
+            const QChar x = a[i++].toCaseFolded();
+            const QChar y = b[j++].toCaseFolded();
+            if (x != y) return x < y ? -1 : 1;
+        }
+    }
+    const qsizetype restA = a.size() - i;
+    const qsizetype restB = b.size() - j;
+    return restA == restB ? a.compare(b) : restA < restB ? -1 : 1;
+}
+
+} // namespace
 
 TableModel::TableModel(std::vector<TableColumn> columns, QObject* parent) : QAbstractTableModel(parent), columns_(std::move(columns)) {}
 
@@ -110,9 +143,6 @@ void TableModel::sortOrder() {
     if (sortColumn_ >= 0 && sortColumn_ < static_cast<int>(columns_.size())) {
         std::vector<SortKey> keys(static_cast<std::size_t>(sourceRows()));
         for (const std::uint32_t row : order_) keys[row] = cellKey(static_cast<int>(row), sortColumn_);
-        QCollator collator;
-        collator.setNumericMode(true); // conv2 before conv10
-        collator.setCaseSensitivity(Qt::CaseInsensitive);
         const bool descending = sortDirection_ == Qt::DescendingOrder;
         std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
             const SortKey& x = keys[a];
@@ -125,7 +155,7 @@ void TableModel::sortOrder() {
                 const double other = std::get<double>(y);
                 return descending ? *number > other : *number < other;
             }
-            const int order = collator.compare(std::get<QString>(x), std::get<QString>(y));
+            const int order = compareNaturally(std::get<QString>(x), std::get<QString>(y));
             return descending ? order > 0 : order < 0;
         });
     } else {

@@ -1,0 +1,229 @@
+#include <QAction>
+#include <QDropEvent>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSettings>
+#include <QTabBar>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "app/gui/find_anything.h"
+#include "app/gui/main_window.h"
+#include "app/gui/recent_files.h"
+#include "views/common/error_bar.h"
+#include "views/graph/graph_view.h"
+#include "views/inspector/inspector.h"
+#include "views/table/table_page.h"
+#include "tests/views/sample_model.h"
+
+using namespace megascope;
+
+namespace {
+
+/// Stands for a worker that died at an operator the first time, and works the second time.
+class DyingRunner : public Runner {
+public:
+    Expected<RunReport> run(const RunRequest&, const RunProgressCallback&, const CancelToken&) override {
+        if (++runs == 1) return fail_in(ErrorCode::worker_died, "The run process ended by signal 9.", "maxpool.Pooling");
+        RunReport report;
+        report.testcases.resize(1);
+        return report;
+    }
+    int runs = 0;
+};
+
+} // namespace
+
+class MainWindowTest : public QObject {
+    Q_OBJECT
+private slots:
+    void initTestCase() {
+        QVERIFY(settings_.isValid());
+        QSettings::setDefaultFormat(QSettings::IniFormat);
+        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings_.path());
+        QCoreApplication::setOrganizationName("MegascopeTest");
+        sample_ = QString::fromStdString(samplePath("resnet18_w4.test.mge"));
+    }
+    void init() { QSettings().clear(); }
+
+    void opensAModelAndFillsEveryView() {
+        MainWindow window(make_local_runner());
+        window.show();
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        QTRY_VERIFY(window.settled());
+        QVERIFY(window.windowTitle().startsWith("resnet18_w4.test.mge"));
+        QVERIFY(window.tablePage("operators")->model()->rowCount() > 50);
+        QVERIFY(window.graphView()->picture());
+        QVERIFY(!window.errorBar()->isVisible());
+        QVERIFY(window.selection()->current().empty());
+        QCOMPARE(RecentFiles().paths().size(), 1);
+    }
+
+    void aBrokenFileSaysWhatItIs_data() {
+        QTest::addColumn<QByteArray>("content");
+        QTest::addColumn<QString>("sentence");
+        QTest::newRow("empty") << QByteArray() << "empty";
+        QTest::newRow("LFS pointer") << QByteArray("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n") << "LFS";
+        QTest::newRow("text") << QByteArray("hello, this is not a model at all\n") << "text";
+        QTest::newRow("noise") << QByteArray(400, '\x9d') << "";
+    }
+    void aBrokenFileSaysWhatItIs() {
+        QFETCH(QByteArray, content);
+        QFETCH(QString, sentence);
+        QTemporaryDir dir;
+        QFile file(dir.filePath("broken.mge"));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(content);
+        file.close();
+        MainWindow window(make_local_runner());
+        window.show();
+        window.open(file.fileName());
+        QTRY_VERIFY(window.errorBar()->isVisible());
+        QVERIFY2(window.errorBar()->sentence().contains("broken.mge"), qPrintable(window.errorBar()->sentence()));
+        QVERIFY2(window.errorBar()->sentence().contains(sentence, Qt::CaseInsensitive), qPrintable(window.errorBar()->sentence()));
+        QVERIFY(!window.documents()->model());
+    }
+
+    void aTruncatedModelLeavesTheOpenOneInPlace() {
+        QFile whole(sample_);
+        QVERIFY(whole.open(QIODevice::ReadOnly));
+        QTemporaryDir dir;
+        QFile cut(dir.filePath("cut.mge"));
+        QVERIFY(cut.open(QIODevice::WriteOnly));
+        cut.write(whole.read(whole.size() / 2));
+        cut.close();
+        MainWindow window(make_local_runner());
+        window.show();
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        window.open(cut.fileName());
+        QTRY_VERIFY(window.errorBar()->isVisible());
+        QVERIFY(window.documents()->model()->path == sample_);
+    }
+
+    void aMissingFileIsNamed() {
+        MainWindow window(make_local_runner());
+        window.show();
+        window.open("/nowhere/x.mge");
+        QTRY_VERIFY(window.errorBar()->isVisible());
+        QVERIFY(window.errorBar()->sentence().contains("x.mge"));
+    }
+
+    void runningTheTestcasePasses() {
+        MainWindow window(make_local_runner());
+        window.show();
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        window.runSelected();
+        QTRY_COMPARE_WITH_TIMEOUT(window.tablePage("results")->model()->rowCount(), 1, 60000);
+        const TableModel* results = window.tablePage("results")->model();
+        QCOMPARE(results->index(0, results->columnOf("verdict")).data().toString(), QString("passed"));
+        const TableModel* oprs = window.tablePage("operators")->model();
+        const int row = oprs->rowOf(Pick::of(firstOfType(*window.documents()->model()->facts->graph, "Convolution")));
+        QVERIFY(!oprs->index(row, oprs->columnOf("time")).data().toString().isEmpty());
+    }
+
+    void aDeadWorkerIsNamedAndCanRunAgain() {
+        auto runner = std::make_unique<DyingRunner>();
+        DyingRunner* dying = runner.get();
+        MainWindow window(std::move(runner));
+        window.show();
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        window.runSelected();
+        QTRY_VERIFY(window.errorBar()->isVisible());
+        QVERIFY(window.errorBar()->sentence().contains("maxpool.Pooling"));
+        QVERIFY(window.errorBar()->sentence().contains("signal 9"));
+        auto* again = window.errorBar()->findChild<QPushButton*>("action");
+        QVERIFY(again->isVisible());
+        // The operator that was running is selected.
+        const Graph& graph = *window.documents()->model()->facts->graph;
+        QCOMPARE(graph.type_text(window.selection()->current().opr), std::string("Pooling"));
+        QTest::mouseClick(again, Qt::LeftButton);
+        QTRY_COMPARE(dying->runs, 2);
+        QTRY_VERIFY(window.settled());
+        QVERIFY(!window.errorBar()->isVisible());
+    }
+
+    void tableAndGraphShareTheSelection() {
+        MainWindow window(make_local_runner());
+        window.show();
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        QTRY_VERIFY(window.settled());
+        const Graph& graph = *window.documents()->model()->facts->graph;
+        const OprId pool = firstOfType(graph, "Pooling");
+        TablePage* page = window.tablePage("operators");
+        page->view()->selectRow(page->model()->rowOf(Pick::of(pool)));
+        QCOMPARE(window.graphView()->selectedOpr(), pool);
+        const OprId conv = firstOfType(graph, "Convolution");
+        emit window.graphView()->oprSelected(conv);
+        QCOMPARE(page->view()->currentIndex().data(TableModel::PickRole).value<Pick>().opr, conv);
+        QTest::keyClick(&window, Qt::Key_Left, Qt::AltModifier);
+        QVERIFY(window.selection()->current() == Pick::of(pool));
+    }
+
+    void findAnythingFindsOperatorsAndCommands() {
+        MainWindow window(make_local_runner());
+        window.resize(1000, 700);
+        window.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&window));
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        QTRY_VERIFY(window.settled());
+        QTest::keyClick(&window, Qt::Key_K, Qt::ControlModifier);
+        auto* edit = window.findChild<QLineEdit*>("findEdit");
+        QTRY_VERIFY(edit->isVisible());
+        QTest::keyClicks(edit, "maxpool");
+        QTest::keyClick(edit, Qt::Key_Return);
+        const Graph& graph = *window.documents()->model()->facts->graph;
+        QCOMPARE(graph.type_text(window.selection()->current().opr), std::string("Pooling"));
+        QVERIFY(!edit->isVisible());
+        auto* find = window.findChild<FindAnything*>("findAnything");
+        const auto hits = find->search("profile");
+        QVERIFY(!hits.empty());
+        QVERIFY(hits.front().kind == FindAnything::Hit::Kind::command);
+    }
+
+    void droppedFilesOpen() {
+        MainWindow window(make_local_runner());
+        window.show();
+        QMimeData data;
+        data.setUrls({QUrl::fromLocalFile(sample_)});
+        QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(&window, &drop);
+        QTRY_VERIFY(window.documents()->model());
+    }
+
+    void closingReturnsToTheWelcome() {
+        MainWindow window(make_local_runner());
+        window.show();
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        window.documents()->close();
+        QVERIFY(!window.documents()->model());
+        QCOMPARE(window.tablePage("operators")->model()->rowCount(), 0);
+        QCOMPARE(window.windowTitle(), QString("Megascope"));
+        QVERIFY(window.findChild<QPushButton*>("sample")->isVisible());
+    }
+
+    void everyPerspectiveKeepsTheInspector() {
+        MainWindow window(make_local_runner());
+        window.show();
+        for (const Perspective perspective : {Perspective::run, Perspective::profile, Perspective::inspect}) {
+            window.setPerspective(perspective);
+            QVERIFY(window.findChild<Inspector*>()->isVisibleTo(&window));
+        }
+    }
+
+private:
+    QTemporaryDir settings_;
+    QString sample_;
+};
+
+QTEST_MAIN(MainWindowTest)
+#include "test_main_window.moc"
