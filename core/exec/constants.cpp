@@ -8,8 +8,12 @@ namespace megascope {
 namespace {
 
 constexpr std::array<std::string_view, 6> constant_types = {
-    "ImmutableTensor",           "SharedDeviceTensor",        "SharedDeviceTensorWithFormat",
-    "MultipleDeviceTensorHolder", "MultipleDeviceTensorWithFormatHolder", "VolatileSharedDeviceTensor",
+    "ImmutableTensor",
+    "SharedDeviceTensor",
+    "SharedDeviceTensorWithFormat",
+    "MultipleDeviceTensorHolder",
+    "MultipleDeviceTensorWithFormatHolder",
+    "VolatileSharedDeviceTensor",
 };
 
 std::string input_name(const Graph& graph, const Opr& opr) {
@@ -33,7 +37,8 @@ Expected<std::vector<Tensor>> load_constants(const Graph& graph, std::span<const
         if (!holds_constants(opr)) continue;
         for (std::size_t i = 0; i < opr.outputs.size(); ++i) {
             if (i >= opr.tensors.size() || !opr.tensors[i].data)
-                return fail_in(ErrorCode::corrupt, "The file holds no value for output " + std::to_string(i) + " of this " + opr.type + ".",
+                return fail_in(ErrorCode::corrupt,
+                               "The file holds no value for output " + std::to_string(i) + " of this " + opr.type + ".",
                                graph.display_name(id));
             const std::optional<Tensor> value = opr.tensors[i].value();
             if (!value)
@@ -59,7 +64,8 @@ Expected<std::vector<Tensor>> complete_inputs(const Graph& graph, std::span<cons
         if (i < inputs.size() && inputs[i].has_value()) {
             if (stored && stored->dtype && inputs[i].dtype() != *stored->dtype)
                 return fail_in(ErrorCode::invalid_argument,
-                               "This input takes " + stored->dtype->text() + ", but a value of " + inputs[i].dtype().text() + " was given.",
+                               "This input takes " + stored->dtype->text() + ", but a value of " + inputs[i].dtype().text() +
+                                   " was given.",
                                input_name(graph, opr));
             values[i] = aligned_for_elements(inputs[i]);
             continue;
@@ -68,7 +74,8 @@ Expected<std::vector<Tensor>> complete_inputs(const Graph& graph, std::span<cons
         if (stored && stored->data) fallback = stored->value();
         if (!fallback) {
             std::string expected;
-            if (stored && stored->dtype && stored->shape) expected = " (" + stored->dtype->text() + ", shape " + stored->shape->text() + ")";
+            if (stored && stored->dtype && stored->shape)
+                expected = " (" + stored->dtype->text() + ", shape " + stored->shape->text() + ")";
             return fail_in(ErrorCode::invalid_argument, "This input has no value" + expected + ".", input_name(graph, opr));
         }
         values[i] = aligned_for_elements(*fallback);

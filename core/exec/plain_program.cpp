@@ -20,27 +20,30 @@ bool is_graph_input(const Opr& opr) { return opr.type == "Host2DeviceCopy"; }
 
 struct Step {
     OprId opr;
-    ReferenceKernel kernel;   ///< `run` is null for inputs and forwarding operators without one
-    std::size_t input = 0;    ///< position in `graph.inputs()` for a graph input
-    std::vector<VarId> last;  ///< vars that nobody reads after this step
+    ReferenceKernel kernel;  ///< `run` is null for inputs and forwarding operators without one
+    std::size_t input = 0;   ///< position in `graph.inputs()` for a graph input
+    std::vector<VarId> last; ///< vars that nobody reads after this step
 };
 
 class PlainProgram final : public Program {
 public:
-    PlainProgram(std::shared_ptr<const Graph> graph, std::vector<Tensor> constants) : graph_(std::move(graph)), constants_(std::move(constants)) {}
+    PlainProgram(std::shared_ptr<const Graph> graph, std::vector<Tensor> constants)
+        : graph_(std::move(graph)), constants_(std::move(constants)) {}
 
     const Plan& plan() const override { return plan_; }
     Expected<RunResult> run(std::span<const Tensor> inputs, RunObserver* observer, const CancelToken& cancel) override;
 
-    void prepare(std::span<const OprId> order, const CompileOptions& options, const ReferenceKernels& kernels, std::string_view backend);
+    void prepare(std::span<const OprId> order, const CompileOptions& options, const ReferenceKernels& kernels,
+                 std::string_view backend);
 
 private:
-    Expected<void> run_step(const Step& step, std::span<const Tensor> inputs, std::vector<Tensor>& values, const StepClock& clock, double& kern) const;
+    Expected<void> run_step(const Step& step, std::span<const Tensor> inputs, std::vector<Tensor>& values, const StepClock& clock,
+                            double& kern) const;
 
     std::shared_ptr<const Graph> graph_;
     std::vector<Tensor> constants_; ///< by VarId
     std::vector<Step> steps_;
-    std::vector<bool> kept_;        ///< by VarId
+    std::vector<bool> kept_; ///< by VarId
     Plan plan_;
 };
 
@@ -83,8 +86,8 @@ void PlainProgram::prepare(std::span<const OprId> order, const CompileOptions& o
     plan_.notes.emplace_back("Shapes and memory are decided while the graph runs, one operator at a time.");
 }
 
-Expected<void> PlainProgram::run_step(const Step& step, std::span<const Tensor> inputs, std::vector<Tensor>& values, const StepClock& clock,
-                                      double& kern) const {
+Expected<void> PlainProgram::run_step(const Step& step, std::span<const Tensor> inputs, std::vector<Tensor>& values,
+                                      const StepClock& clock, double& kern) const {
     const Graph& graph = *graph_;
     const Opr& opr = graph.opr(step.opr);
     kern = clock.seconds();
@@ -140,7 +143,8 @@ Expected<void> PlainProgram::run_step(const Step& step, std::span<const Tensor> 
     if (Expected<void> done = step.kernel.run(args); !done) return done;
     for (std::size_t i = 0; i < buffers.size(); ++i) computed[i] = std::move(buffers[i]).freeze();
     for (std::size_t i = 0; i < computed.size(); ++i) {
-        if (!computed[i].has_value()) return fail(ErrorCode::run_failed, "Its kernel left output " + std::to_string(i) + " without a value.");
+        if (!computed[i].has_value())
+            return fail(ErrorCode::run_failed, "Its kernel left output " + std::to_string(i) + " without a value.");
         values[opr.outputs[i].index()] = std::move(computed[i]);
     }
     return {};
@@ -171,7 +175,8 @@ Expected<RunResult> PlainProgram::run(std::span<const Tensor> given, RunObserver
         record.end = clock.seconds();
         if (!done) {
             Error error = std::move(done.error());
-            if (error.code == ErrorCode::invalid_argument || error.code == ErrorCode::unsupported) error.code = ErrorCode::run_failed;
+            if (error.code == ErrorCode::invalid_argument || error.code == ErrorCode::unsupported)
+                error.code = ErrorCode::run_failed;
             error.where = graph.display_name(step.opr);
             return forward(std::move(error));
         }

@@ -41,7 +41,9 @@ using Float4 = float __attribute__((vector_size(16)));
 
 double run_sse(std::size_t rounds, float* result) { return multiply_adds<Float4>(rounds, result); }
 MGS_BENCH_TARGET("avx2,fma") double run_avx2(std::size_t rounds, float* result) { return multiply_adds<Float8>(rounds, result); }
-MGS_BENCH_TARGET("avx512f") double run_avx512(std::size_t rounds, float* result) { return multiply_adds<Float16>(rounds, result); }
+MGS_BENCH_TARGET("avx512f") double run_avx512(std::size_t rounds, float* result) {
+    return multiply_adds<Float16>(rounds, result);
+}
 
 double peak(double (*run)(std::size_t, float*)) {
     double best = 0;

@@ -25,9 +25,10 @@ struct Options {
 };
 
 int usage() {
-    std::puts("bench_nets [--backend cpu] [--threads 1] [--iterations 50] [--warmup 5] [--unfused] [--steps] [--machine] FILE…\n"
-              "Runs testcase 0 of each file (a dump with testcases). --steps prints where the time goes, --machine measures what\n"
-              "one core can do at most and relates the rates to it.");
+    std::puts(
+        "bench_nets [--backend cpu] [--threads 1] [--iterations 50] [--warmup 5] [--unfused] [--steps] [--machine] FILE…\n"
+        "Runs testcase 0 of each file (a dump with testcases). --steps prints where the time goes, --machine measures what\n"
+        "one core can do at most and relates the rates to it.");
     return 2;
 }
 
@@ -71,7 +72,9 @@ void print_steps(const RunReport& report, const std::string& path) {
         const PlanStep& step = report.plan.steps[s];
         by_kernel[step.backend + " " + step.kernel] += median;
         std::string oprs;
-        for (const OprId id : step.oprs) oprs += (oprs.empty() ? "" : " ") + (graph ? graph->type_text(id) : std::string()) + "[" + std::to_string(id.value()) + "]";
+        for (const OprId id : step.oprs)
+            oprs += (oprs.empty() ? "" : " ") + (graph ? graph->type_text(id) : std::string()) + "[" +
+                    std::to_string(id.value()) + "]";
         if (step.backend == "reference" && graph) by_kernel["  of them " + graph->type_text(step.oprs.front())] += median;
         std::printf("  %8.3f %-10s %-28s %s\n", median * 1e3, step.backend.c_str(), step.kernel.c_str(), oprs.c_str());
     }
@@ -89,15 +92,24 @@ int main(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
         const bool more = i + 1 < argc;
-        if (word == "--backend" && more) options.request.backend = argv[++i];
-        else if (word == "--threads" && more) options.request.threads = std::atoi(argv[++i]);
-        else if (word == "--iterations" && more) options.request.iterations = static_cast<std::uint32_t>(std::atoi(argv[++i]));
-        else if (word == "--warmup" && more) options.request.warmup = static_cast<std::uint32_t>(std::atoi(argv[++i]));
-        else if (word == "--unfused") options.request.unfused = true;
-        else if (word == "--steps") options.steps = true;
-        else if (word == "--machine") options.machine = true;
-        else if (word.starts_with("--")) return usage();
-        else options.files.push_back(word);
+        if (word == "--backend" && more)
+            options.request.backend = argv[++i];
+        else if (word == "--threads" && more)
+            options.request.threads = std::atoi(argv[++i]);
+        else if (word == "--iterations" && more)
+            options.request.iterations = static_cast<std::uint32_t>(std::atoi(argv[++i]));
+        else if (word == "--warmup" && more)
+            options.request.warmup = static_cast<std::uint32_t>(std::atoi(argv[++i]));
+        else if (word == "--unfused")
+            options.request.unfused = true;
+        else if (word == "--steps")
+            options.steps = true;
+        else if (word == "--machine")
+            options.machine = true;
+        else if (word.starts_with("--"))
+            return usage();
+        else
+            options.files.push_back(word);
     }
     if (options.files.empty()) return usage();
 
@@ -127,19 +139,20 @@ int main(int argc, char** argv) {
         double worst = 0;
         for (const AssertVerdict& verdict : run.verdicts) worst = std::max(worst, verdict.max_error);
         if (!run.passed()) ++failed;
-        std::printf("%s: %s (error %.3g), min %.3f ms, median %.3f ms, p95 %.3f ms, arena %.2f MiB, weights %.2f MiB\n", path.c_str(),
-                    run.passed() ? "passed" : "FAILED", worst, seconds.front() * 1e3, seconds[seconds.size() / 2] * 1e3,
-                    seconds[std::min(seconds.size() - 1, seconds.size() * 95 / 100)] * 1e3,
-                    static_cast<double>(report->plan.arena_bytes) / 1048576, static_cast<double>(report->plan.weight_bytes) / 1048576);
+        std::printf("%s: %s (error %.3g), min %.3f ms, median %.3f ms, p95 %.3f ms, arena %.2f MiB, weights %.2f MiB\n",
+                    path.c_str(), run.passed() ? "passed" : "FAILED", worst, seconds.front() * 1e3,
+                    seconds[seconds.size() / 2] * 1e3, seconds[std::min(seconds.size() - 1, seconds.size() * 95 / 100)] * 1e3,
+                    static_cast<double>(report->plan.arena_bytes) / 1048576,
+                    static_cast<double>(report->plan.weight_bytes) / 1048576);
         for (const AssertVerdict& verdict : run.verdicts)
             if (!verdict.passed)
-                std::printf("  %s: %s expected %g, got %g at %llu\n", verdict.name.c_str(), verdict.mismatch.c_str(), verdict.expected, verdict.got,
-                            static_cast<unsigned long long>(verdict.index));
+                std::printf("  %s: %s expected %g, got %g at %llu\n", verdict.name.c_str(), verdict.mismatch.c_str(),
+                            verdict.expected, verdict.got, static_cast<unsigned long long>(verdict.index));
         if (options.machine) {
             const Rates work = work_of(path);
-            std::printf("  %.1f GFLOP/s (%.0f %% of a core's peak), %.1f GB/s (%.0f %% of copying)\n", work.flops / seconds.front() / 1e9,
-                        100 * work.flops / seconds.front() / limits.flops, work.bytes / seconds.front() / 1e9,
-                        100 * work.bytes / seconds.front() / limits.bytes);
+            std::printf("  %.1f GFLOP/s (%.0f %% of a core's peak), %.1f GB/s (%.0f %% of copying)\n",
+                        work.flops / seconds.front() / 1e9, 100 * work.flops / seconds.front() / limits.flops,
+                        work.bytes / seconds.front() / 1e9, 100 * work.bytes / seconds.front() / limits.bytes);
         }
         if (options.steps) print_steps(*report, path);
     }

@@ -24,7 +24,7 @@ namespace megascope {
 [[nodiscard]] std::optional<CpuKernelChoice> build_fast(const CpuContext& context, const CpuGroupView& view);
 
 /// Moves a value of known shape from one layout to another. `from` and `to` differ.
-[[nodiscard]] std::optional<CpuKernelChoice> build_move(const CpuContext& context, const DType& dtype, const Shape& shape, const Layout& from,
-                                                        const Layout& to);
+[[nodiscard]] std::optional<CpuKernelChoice> build_move(const CpuContext& context, const DType& dtype, const Shape& shape,
+                                                        const Layout& from, const Layout& to);
 
 } // namespace megascope

@@ -25,12 +25,14 @@ struct ReadyPlan {
     std::unique_ptr<ShapePlan> plan;
     std::shared_ptr<std::byte> arena;
     std::vector<std::byte*> address; ///< by value
-    std::vector<std::shared_ptr<std::byte>> outputs; ///< parallel to `plan->output_roots`; reused when nobody holds the last result
+    std::vector<std::shared_ptr<std::byte>>
+        outputs; ///< parallel to `plan->output_roots`; reused when nobody holds the last result
 };
 
 class CpuProgram final : public Program {
 public:
-    CpuProgram(std::shared_ptr<const Graph> graph, const CompileOptions& options, std::vector<OprId> order, std::vector<Tensor> constants)
+    CpuProgram(std::shared_ptr<const Graph> graph, const CompileOptions& options, std::vector<OprId> order,
+               std::vector<Tensor> constants)
         : graph_(std::move(graph)), options_(options), order_(std::move(order)), constants_(std::move(constants)) {
         context_.threads = CpuThreads(options.threads);
         context_.winograd = !options.unfused; // the unfused plan is the one to compare with
@@ -126,7 +128,8 @@ Expected<void> CpuProgram::recompute(Run& run, PlanStepWork& step) {
         std::vector<Tensor> inputs;
         for (const VarId var : opr.inputs) {
             const auto place = step.recompute_inputs.find(var);
-            MGS_ASSIGN(Tensor value, place != step.recompute_inputs.end() ? plain_copy_of_value(run, place->second) : plain_copy(run, var));
+            MGS_ASSIGN(Tensor value,
+                       place != step.recompute_inputs.end() ? plain_copy_of_value(run, place->second) : plain_copy(run, var));
             inputs.push_back(std::move(value));
         }
         MGS_ASSIGN(std::vector<Tensor> outputs, kernel->run(inputs));
@@ -168,7 +171,8 @@ Expected<void> CpuProgram::run_loose(Run& run, PlanStepWork& step) {
         MGS_TRY(plain->second.run({opr, refs, {}, &allocate}));
     } else {
         std::vector<CpuValueInfo> in, out;
-        for (const Tensor& input : inputs) in.push_back({input.dtype(), input.shape(), Layout::plain(input.shape().ndim()), std::nullopt});
+        for (const Tensor& input : inputs)
+            in.push_back({input.dtype(), input.shape(), Layout::plain(input.shape().ndim()), std::nullopt});
         for (const VarDesc& desc : inferred) {
             if (!desc.known()) return fail(ErrorCode::run_failed, "The shape of its output cannot be told from its inputs.");
             key += desc.shape->text() + ';';
@@ -183,7 +187,8 @@ Expected<void> CpuProgram::run_loose(Run& run, PlanStepWork& step) {
         MGS_ASSIGN(results, kernel->second->run(inputs));
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
-        if (!results[i].has_value()) return fail(ErrorCode::run_failed, "Its kernel left output " + std::to_string(i) + " without a value.");
+        if (!results[i].has_value())
+            return fail(ErrorCode::run_failed, "Its kernel left output " + std::to_string(i) + " without a value.");
         run.loose[opr.outputs[i]] = std::move(results[i]);
     }
     return {};
@@ -266,7 +271,8 @@ Expected<RunResult> CpuProgram::run(std::span<const Tensor> given, RunObserver* 
         }
         if (!done) {
             Error error = std::move(done.error());
-            if (error.code == ErrorCode::invalid_argument || error.code == ErrorCode::unsupported) error.code = ErrorCode::run_failed;
+            if (error.code == ErrorCode::invalid_argument || error.code == ErrorCode::unsupported)
+                error.code = ErrorCode::run_failed;
             error.where = graph_->display_name(step.opr);
             return forward(std::move(error));
         }

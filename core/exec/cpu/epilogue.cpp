@@ -166,13 +166,13 @@ std::optional<Reach> operand_reach(const Shape& shape, const Shape& result, cons
     return Reach::per_channel;
 }
 
-std::optional<std::vector<EpilogueStep>> epilogue_of_elemwise(const Opr& opr, VarId current,
-                                                              const std::function<std::optional<EpilogueOperand>(VarId)>& lookup) {
+std::optional<std::vector<EpilogueStep>>
+epilogue_of_elemwise(const Opr& opr, VarId current, const std::function<std::optional<EpilogueOperand>(VarId)>& lookup) {
     return Translation(opr, current, lookup).run();
 }
 
-bool own_epilogue(const Opr& head, const Shape& result, const std::vector<std::size_t>& channel_axes, std::span<const VarFacts> facts,
-                  OprGroup& group) {
+bool own_epilogue(const Opr& head, const Shape& result, const std::vector<std::size_t>& channel_axes,
+                  std::span<const VarFacts> facts, OprGroup& group) {
     if (head.type != "ConvBiasForward") return true;
     for (std::size_t i = 2; i < head.inputs.size(); ++i) {
         const VarFacts& facts_of_input = facts[head.inputs[i].index()];

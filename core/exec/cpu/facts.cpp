@@ -19,8 +19,9 @@ constexpr std::size_t max_folded_elements = std::size_t{1} << 22;
 
 /// Cheap operators without side effects or randomness, whose result follows from their inputs' values.
 constexpr std::array<std::string_view, 17> foldable_types = {
-    "AxisAddRemove", "Broadcast", "Concat", "Dimshuffle", "Elemwise", "ElemwiseMultiType", "GetVarShape", "Identity", "Linspace",
-    "PowC", "Reduce", "RelayoutFormat", "Reshape", "Split", "Subtensor", "TypeCvt", "Padding",
+    "AxisAddRemove", "Broadcast", "Concat",    "Dimshuffle", "Elemwise", "ElemwiseMultiType",
+    "GetVarShape",   "Identity",  "Linspace",  "PowC",       "Reduce",   "RelayoutFormat",
+    "Reshape",       "Split",     "Subtensor", "TypeCvt",    "Padding",
 };
 
 /// The outputs' values; empty when the operator cannot be computed ahead.
@@ -96,7 +97,8 @@ std::vector<VarFacts> plan_facts(const Graph& graph, std::span<const OprId> orde
             fact.shape = (*inferred)[i].shape;
             if (i < values.size()) fact.constant = values[i];
             // Shapes of shapes follow from the plan's input shapes alone: constants of this plan.
-            else if (fold && (*inferred)[i].value && (*inferred)[i].known()) fact.constant = (*inferred)[i].value->aligned();
+            else if (fold && (*inferred)[i].value && (*inferred)[i].known())
+                fact.constant = (*inferred)[i].value->aligned();
             host[opr.outputs[i].index()] = (*inferred)[i].value;
         }
     }

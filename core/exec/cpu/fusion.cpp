@@ -22,7 +22,8 @@ std::size_t input_of(OprGroup& group, VarId var) {
 class Grouper {
 public:
     Grouper(const Graph& graph, std::span<const OprId> order, std::span<const VarFacts> facts, bool fuse)
-        : graph_(graph), order_(order), facts_(facts), fuse_(fuse), group_of_(graph.oprs().size(), no_group), output_(graph.vars().size()) {
+        : graph_(graph), order_(order), facts_(facts), fuse_(fuse), group_of_(graph.oprs().size(), no_group),
+          output_(graph.vars().size()) {
         for (const GraphOutput& output : graph.outputs()) output_[output.var.index()] = true;
     }
 
@@ -179,7 +180,8 @@ std::vector<OprGroup> Grouper::run() {
 
 } // namespace
 
-std::vector<OprGroup> group_operators(const Graph& graph, std::span<const OprId> order, std::span<const VarFacts> facts, bool fuse) {
+std::vector<OprGroup> group_operators(const Graph& graph, std::span<const OprId> order, std::span<const VarFacts> facts,
+                                      bool fuse) {
     return Grouper(graph, order, facts, fuse).run();
 }
 

@@ -37,14 +37,14 @@ struct EpilogueStep {
     // add, multiply
     std::size_t operand = 0; ///< index in the group's inputs
     Reach reach = Reach::scalar;
-    bool negate = false;     ///< the operand's sign is flipped first
+    bool negate = false; ///< the operand's sign is flipped first
 };
 
 /// Operators that run as one step.
 struct OprGroup {
-    std::vector<OprId> oprs;             ///< in execution order; the last one's outputs are the group's
-    std::vector<VarId> inputs;           ///< vars from outside, each once; first the head's inputs in order
-    std::vector<EpilogueStep> epilogue;  ///< of a head (convolution, matrix multiplication), its own parts included
+    std::vector<OprId> oprs;            ///< in execution order; the last one's outputs are the group's
+    std::vector<VarId> inputs;          ///< vars from outside, each once; first the head's inputs in order
+    std::vector<EpilogueStep> epilogue; ///< of a head (convolution, matrix multiplication), its own parts included
     /// Operators whose work is in `epilogue`: for heads that have one, all but the first.
     bool has_head = false;
 };
@@ -52,7 +52,8 @@ struct OprGroup {
 /// Groups the operators of `order` (constants left out), in an order in which they can run: a group stands where its last
 /// operator stood. `fuse` = false gives one operator per group. Which groups come out depends on the graph and the facts
 /// only, never on who looks at a var. Facts are indexed by VarId.
-[[nodiscard]] std::vector<OprGroup> group_operators(const Graph& graph, std::span<const OprId> order, std::span<const VarFacts> facts, bool fuse);
+[[nodiscard]] std::vector<OprGroup> group_operators(const Graph& graph, std::span<const OprId> order,
+                                                    std::span<const VarFacts> facts, bool fuse);
 
 /// The axes of a head's result that count its channels. Nothing when `opr` is not a head that takes an epilogue.
 /// Precondition: the result's shape is known.

@@ -28,7 +28,8 @@ class CpuKernel {
 public:
     virtual ~CpuKernel() = default;
     /// Pointers parallel to the choice's inputs and outputs; `scratch` has the bytes that the choice asked for.
-    virtual Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::byte* scratch) = 0;
+    virtual Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                               std::byte* scratch) = 0;
 };
 
 /// A value as the builders see it: what it is and how it lies in memory now.
@@ -44,7 +45,7 @@ struct CpuValueInfo {
 struct CpuGroupView {
     const Graph& graph;
     const OprGroup& group;
-    std::span<const CpuValueInfo> inputs; ///< parallel to `group.inputs`
+    std::span<const CpuValueInfo> inputs;  ///< parallel to `group.inputs`
     std::span<const CpuValueInfo> outputs; ///< the last operator's outputs; their layouts are for the builder to choose
 
     [[nodiscard]] const Opr& head() const { return graph.opr(group.oprs.front()); }
@@ -53,17 +54,17 @@ struct CpuGroupView {
 /// What a builder decided: the layouts that the kernel reads and writes. The planner moves inputs that lie otherwise.
 struct CpuKernelChoice {
     std::unique_ptr<CpuKernel> kernel;
-    std::vector<Layout> input_layouts;   ///< parallel to the inputs; entries of unused inputs are ignored
-    std::vector<bool> input_unused;      ///< the kernel does not read this input (baked in at build time); empty = reads all
+    std::vector<Layout> input_layouts; ///< parallel to the inputs; entries of unused inputs are ignored
+    std::vector<bool> input_unused;    ///< the kernel does not read this input (baked in at build time); empty = reads all
     std::vector<Layout> output_layouts;
     std::size_t scratch_bytes = 0;
-    std::size_t weight_bytes = 0;        ///< constants that the kernel holds itself
+    std::size_t weight_bytes = 0; ///< constants that the kernel holds itself
     /// The output may (or, with `accumulates`, must) lie in this input's memory; -1 = in none.
     int in_place_input = -1;
     /// The kernel adds to what is in its output: when the input's memory cannot be given away it is copied first.
     bool accumulates = false;
-    std::string name;                    ///< "brgconv:avx512_core"
-    bool is_reference = false;           ///< a fallback to plain loops
+    std::string name;          ///< "brgconv:avx512_core"
+    bool is_reference = false; ///< a fallback to plain loops
 };
 
 /// Builds the kernel of a group; nothing when it cannot (the caller then takes another way).

@@ -76,9 +76,12 @@ std::optional<dnnl::memory::data_type> onednn_type(const DType& dtype) {
     switch (dtype.id) {
     case DTypeId::float32: return type::f32;
     case DTypeId::bfloat16: return type::bf16;
-    case DTypeId::int32: case DTypeId::qint32: return type::s32;
-    case DTypeId::int8: case DTypeId::qint8: return type::s8;
-    case DTypeId::uint8: case DTypeId::quint8: return type::u8;
+    case DTypeId::int32:
+    case DTypeId::qint32: return type::s32;
+    case DTypeId::int8:
+    case DTypeId::qint8: return type::s8;
+    case DTypeId::uint8:
+    case DTypeId::quint8: return type::u8;
     default: return std::nullopt;
     }
 }

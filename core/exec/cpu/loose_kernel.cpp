@@ -13,14 +13,17 @@ OprGroup single_group(const Graph& graph, OprId id, std::span<const CpuValueInfo
     const Opr& opr = graph.opr(id);
     // The facts of this operator's own vars, for the same decisions as in a whole graph.
     std::vector<VarFacts> facts(graph.vars().size());
-    for (std::size_t i = 0; i < opr.inputs.size(); ++i) facts[opr.inputs[i].index()] = {inputs[i].dtype, inputs[i].shape, inputs[i].constant};
-    for (std::size_t i = 0; i < opr.outputs.size(); ++i) facts[opr.outputs[i].index()] = {outputs[i].dtype, outputs[i].shape, std::nullopt};
+    for (std::size_t i = 0; i < opr.inputs.size(); ++i)
+        facts[opr.inputs[i].index()] = {inputs[i].dtype, inputs[i].shape, inputs[i].constant};
+    for (std::size_t i = 0; i < opr.outputs.size(); ++i)
+        facts[opr.outputs[i].index()] = {outputs[i].dtype, outputs[i].shape, std::nullopt};
     const std::array<OprId, 1> order = {id};
     return std::move(group_operators(graph, order, facts, false).front());
 }
 
 Expected<std::unique_ptr<LooseKernel>> LooseKernel::build(const CpuContext& context, const Graph& graph, OprId id,
-                                                          std::span<const CpuValueInfo> inputs, std::span<const CpuValueInfo> outputs) {
+                                                          std::span<const CpuValueInfo> inputs,
+                                                          std::span<const CpuValueInfo> outputs) {
     const Opr& opr = graph.opr(id);
     OprGroup group = single_group(graph, id, inputs, outputs);
     std::vector<CpuValueInfo> group_inputs;
@@ -82,7 +85,8 @@ Expected<std::shared_ptr<std::byte>> moved(const CpuContext& context, const DTyp
     }
     const std::optional<CpuKernelChoice> move = build_move(context, dtype, shape, from, to);
     if (!move)
-        return fail(ErrorCode::unsupported, "A value of " + dtype.text() + " cannot be moved to the layout that its reader needs.");
+        return fail(ErrorCode::unsupported,
+                    "A value of " + dtype.text() + " cannot be moved to the layout that its reader needs.");
     const std::shared_ptr<std::byte> scratch = allocate_aligned(move->scratch_bytes);
     const std::array<const std::byte*, 1> in = {bytes};
     MGS_TRY(move->kernel->run(in, std::span(&out, 1), scratch.get()));
@@ -95,7 +99,8 @@ Expected<std::shared_ptr<std::byte>> to_layout(const CpuContext& context, const 
     return moved(context, value.dtype(), value.shape(), Layout::plain(value.shape().ndim()), layout, value.storage().get());
 }
 
-Expected<Tensor> to_plain(const CpuContext& context, const DType& dtype, const Shape& shape, const Layout& layout, const std::byte* bytes) {
+Expected<Tensor> to_plain(const CpuContext& context, const DType& dtype, const Shape& shape, const Layout& layout,
+                          const std::byte* bytes) {
     MGS_ASSIGN(const std::shared_ptr<std::byte> plain, moved(context, dtype, shape, layout, Layout::plain(shape.ndim()), bytes));
     return Tensor(dtype, shape, plain);
 }

@@ -30,10 +30,13 @@ private:
 };
 
 /// `value` (plain) in another layout, as bytes, and back.
-[[nodiscard]] Expected<std::shared_ptr<std::byte>> to_layout(const CpuContext& context, const Tensor& value, const Layout& layout);
-[[nodiscard]] Expected<Tensor> to_plain(const CpuContext& context, const DType& dtype, const Shape& shape, const Layout& layout, const std::byte* bytes);
+[[nodiscard]] Expected<std::shared_ptr<std::byte>> to_layout(const CpuContext& context, const Tensor& value,
+                                                             const Layout& layout);
+[[nodiscard]] Expected<Tensor> to_plain(const CpuContext& context, const DType& dtype, const Shape& shape, const Layout& layout,
+                                        const std::byte* bytes);
 
 /// The operator on its own.
-[[nodiscard]] OprGroup single_group(const Graph& graph, OprId opr, std::span<const CpuValueInfo> inputs, std::span<const CpuValueInfo> outputs);
+[[nodiscard]] OprGroup single_group(const Graph& graph, OprId opr, std::span<const CpuValueInfo> inputs,
+                                    std::span<const CpuValueInfo> outputs);
 
 } // namespace megascope

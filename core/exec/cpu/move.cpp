@@ -50,7 +50,8 @@ private:
 
 } // namespace
 
-std::optional<CpuKernelChoice> build_move(const CpuContext& context, const DType& dtype, const Shape& shape, const Layout& from, const Layout& to) {
+std::optional<CpuKernelChoice> build_move(const CpuContext& context, const DType& dtype, const Shape& shape, const Layout& from,
+                                          const Layout& to) {
     CpuKernelChoice choice;
     choice.input_layouts = {from};
     choice.output_layouts = {to};
@@ -63,8 +64,10 @@ std::optional<CpuKernelChoice> build_move(const CpuContext& context, const DType
             attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
             const dnnl::reorder::primitive_desc pd(context.engine, source, context.engine, target, attributes);
             auto kernel = std::make_unique<OnednnKernel>(context);
-            std::vector<OnednnKernel::Argument> arguments = {{DNNL_ARG_FROM, kernel->input(0, source)}, {DNNL_ARG_TO, kernel->output(0, target)}};
-            if (pd.scratchpad_desc().get_size() > 0) arguments.push_back({DNNL_ARG_SCRATCHPAD, kernel->scratch(pd.scratchpad_desc())});
+            std::vector<OnednnKernel::Argument> arguments = {{DNNL_ARG_FROM, kernel->input(0, source)},
+                                                             {DNNL_ARG_TO, kernel->output(0, target)}};
+            if (pd.scratchpad_desc().get_size() > 0)
+                arguments.push_back({DNNL_ARG_SCRATCHPAD, kernel->scratch(pd.scratchpad_desc())});
             kernel->add(dnnl::reorder(pd), arguments);
             choice.scratch_bytes = kernel->scratch_bytes();
             choice.name = pd.impl_info_str();

@@ -13,7 +13,8 @@ std::optional<PoolingWindows> pooling_windows(const Opr& opr, const Shape& src, 
     if (!letters || param.integer("mode") < 0 || param.integer("mode") > 2) return std::nullopt;
     const Expected<Shape> from = plain_shape(src, *letters, image_order);
     const Expected<Shape> to = plain_shape(dst, *letters, image_order);
-    if (!from || !to || from->elements() == 0 || to->elements() == 0 || (*from)[0] != (*to)[0] || (*from)[1] != (*to)[1]) return std::nullopt;
+    if (!from || !to || from->elements() == 0 || to->elements() == 0 || (*from)[0] != (*to)[0] || (*from)[1] != (*to)[1])
+        return std::nullopt;
     PoolingWindows w{*letters, *from, *to, static_cast<PoolingMode>(param.integer("mode"))};
     if (adaptive) {
         // stride = floor(in / out), window = in - (out - 1) * stride

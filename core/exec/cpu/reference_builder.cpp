@@ -27,8 +27,11 @@ private:
 };
 
 constexpr CpuKernelBuilder fast_builders[] = {
-    build_convolution, build_integer_convolution, build_matmul,     build_integer_matmul, build_pooling,
-    build_pooling8,    build_elemwise,            build_reduce,     build_arrange,        build_norm,
+    build_convolution, build_integer_convolution,
+    build_matmul,      build_integer_matmul,
+    build_pooling,     build_pooling8,
+    build_elemwise,    build_reduce,
+    build_arrange,     build_norm,
     build_batch_norm,
 };
 

@@ -59,9 +59,9 @@ private:
     std::vector<std::uint32_t> family_;              ///< by VarId: vars that may share bytes by forwarding have the same number
     std::vector<std::size_t> last_reader_;           ///< by family: last group that reads one of them
     std::vector<bool> kept_, output_;
-    std::size_t group_ = 0;                          ///< being added
-    bool splitting_ = false;                         ///< a group is being added operator by operator: later ones still read its inputs
-    std::map<std::string, std::size_t> fallbacks_;   ///< by operator type
+    std::size_t group_ = 0;  ///< being added
+    bool splitting_ = false; ///< a group is being added operator by operator: later ones still read its inputs
+    std::map<std::string, std::size_t> fallbacks_; ///< by operator type
 };
 
 std::uint32_t Planner::add_value(PlanValue value) {
@@ -110,7 +110,8 @@ CpuValueInfo Planner::info_of(VarId var) const {
     const std::vector<std::uint32_t>& places = places_[var.index()];
     if (!places.empty()) info.layout = plan_->values[places.front()].layout;
     info.dies = !fact.constant && !splitting_ && last_reader_[family_[var.index()]] == group_ &&
-                std::ranges::all_of(places, [&](std::uint32_t v) { return plan_->values[plan_->values[v].root].home == PlanValue::Home::arena; });
+                std::ranges::all_of(
+                    places, [&](std::uint32_t v) { return plan_->values[plan_->values[v].root].home == PlanValue::Home::arena; });
     return info;
 }
 
@@ -302,9 +303,11 @@ Expected<void> Planner::add_taps(const OprGroup& group) {
         const Opr& opr = graph_.opr(id);
         std::vector<CpuValueInfo> inputs, outputs;
         for (const VarId var : opr.inputs)
-            inputs.push_back({*facts_[var.index()].dtype, *facts_[var.index()].shape, Layout::plain(facts_[var.index()].shape->ndim()), facts_[var.index()].constant});
+            inputs.push_back({*facts_[var.index()].dtype, *facts_[var.index()].shape,
+                              Layout::plain(facts_[var.index()].shape->ndim()), facts_[var.index()].constant});
         for (const VarId var : opr.outputs)
-            outputs.push_back({*facts_[var.index()].dtype, *facts_[var.index()].shape, Layout::plain(facts_[var.index()].shape->ndim())});
+            outputs.push_back(
+                {*facts_[var.index()].dtype, *facts_[var.index()].shape, Layout::plain(facts_[var.index()].shape->ndim())});
         MGS_ASSIGN(auto kernel, LooseKernel::build(context_, graph_, id, inputs, outputs));
         step().recompute.emplace_back(id, std::move(kernel));
         for (const VarId var : opr.inputs) {
@@ -317,7 +320,8 @@ Expected<void> Planner::add_taps(const OprGroup& group) {
             for (const std::uint32_t id : places_[var.index()]) {
                 const PlanValue& value = plan_->values[id];
                 const PlanValue& root = plan_->values[value.root];
-                const bool there = value.first < step_number() && (root.home != PlanValue::Home::arena || root.last >= step_number());
+                const bool there =
+                    value.first < step_number() && (root.home != PlanValue::Home::arena || root.last >= step_number());
                 if (there) step().recompute_inputs.insert_or_assign(var, id);
             }
         }
@@ -373,7 +377,8 @@ Expected<void> Planner::add_group(const OprGroup& group) {
                 choice = try_build(alone, true);
             }
             if (!choice)
-                return fail_in(ErrorCode::unsupported, "There is no kernel for " + graph_.type_text(first.id) + ".", graph_.display_name(first.id));
+                return fail_in(ErrorCode::unsupported, "There is no kernel for " + graph_.type_text(first.id) + ".",
+                               graph_.display_name(first.id));
             MGS_TRY(add_kernel(alone, *std::move(choice)));
         }
     }
@@ -405,7 +410,8 @@ void Planner::finish_memory() {
 void Planner::describe() {
     std::vector<std::string>& notes = plan_->description.notes;
     if (request_.options.unfused) notes.emplace_back("Unfused: every operator is its own step and every var exists.");
-    const auto winograd = std::ranges::count_if(plan_->description.steps, [](const PlanStep& s) { return s.kernel.find("wino") != std::string::npos; });
+    const auto winograd = std::ranges::count_if(plan_->description.steps,
+                                                [](const PlanStep& s) { return s.kernel.find("wino") != std::string::npos; });
     if (winograd > 0)
         notes.push_back("Winograd's algorithm, which rounds a little differently, computes " + std::to_string(winograd) +
                         (winograd == 1 ? " convolution." : " convolutions."));
@@ -413,7 +419,8 @@ void Planner::describe() {
     for (const PlanStepWork& work : plan_->steps) loose += work.loose != nullptr;
     if (loose > 0) notes.push_back("The shapes of " + std::to_string(loose) + " operators are only known while the graph runs.");
     for (const auto& [type, count] : fallbacks_)
-        notes.push_back("Plain loops run " + std::to_string(count) + (count == 1 ? " operator" : " operators") + " of type " + type + ".");
+        notes.push_back("Plain loops run " + std::to_string(count) + (count == 1 ? " operator" : " operators") + " of type " +
+                        type + ".");
 }
 
 Expected<std::unique_ptr<ShapePlan>> Planner::run(const CancelToken& cancel) {
@@ -434,7 +441,8 @@ Expected<std::unique_ptr<ShapePlan>> Planner::run(const CancelToken& cancel) {
     std::vector<OprId> computed;
     for (const OprId id : request_.order) {
         const Opr& opr = graph_.opr(id);
-        const bool known = !opr.outputs.empty() && std::ranges::all_of(opr.outputs, [&](VarId var) { return facts_[var.index()].constant.has_value(); });
+        const bool known = !opr.outputs.empty() &&
+                           std::ranges::all_of(opr.outputs, [&](VarId var) { return facts_[var.index()].constant.has_value(); });
         if (!known) computed.push_back(id);
         for (const VarId var : opr.outputs) {
             const VarFacts& fact = facts_[var.index()];
@@ -456,7 +464,8 @@ Expected<std::unique_ptr<ShapePlan>> Planner::run(const CancelToken& cancel) {
 
 } // namespace
 
-Expected<std::unique_ptr<ShapePlan>> make_shape_plan(const CpuContext& context, const PlanRequest& request, const CancelToken& cancel) {
+Expected<std::unique_ptr<ShapePlan>> make_shape_plan(const CpuContext& context, const PlanRequest& request,
+                                                     const CancelToken& cancel) {
     return Planner(context, request).run(cancel);
 }
 

@@ -16,11 +16,11 @@ struct PlanValue {
     Shape shape;
     Layout layout;
     enum class Home : std::uint8_t { arena, constant, input, output } home = Home::arena;
-    std::uint32_t root = 0;     ///< the value whose memory this is (itself, when it is its own)
-    std::size_t input = 0;      ///< home input: position in `graph.inputs()`
+    std::uint32_t root = 0;                 ///< the value whose memory this is (itself, when it is its own)
+    std::size_t input = 0;                  ///< home input: position in `graph.inputs()`
     std::shared_ptr<const std::byte> bytes; ///< home constant
-    std::size_t offset = 0;     ///< home arena: bytes from its begin
-    std::uint32_t first = 0;    ///< steps from which to which it is needed (roots only)
+    std::size_t offset = 0;                 ///< home arena: bytes from its begin
+    std::uint32_t first = 0;                ///< steps from which to which it is needed (roots only)
     std::uint32_t last = 0;
 };
 
@@ -47,27 +47,28 @@ struct LooseStep {
 };
 
 struct PlanStepWork {
-    OprId opr;                        ///< the first operator
+    OprId opr; ///< the first operator
     std::vector<OprId> oprs;
     std::vector<PlanAction> actions;
     std::vector<PlanTap> taps;
     /// The group's operators one by one, for taps of vars that the fused kernel never stores.
     std::vector<std::pair<OprId, std::unique_ptr<LooseKernel>>> recompute;
     std::unordered_map<VarId, std::uint32_t> recompute_inputs; ///< values that the group reads, as they lie before the step
-    std::unique_ptr<LooseStep> loose; ///< instead of actions
-    std::size_t scratch_offset = 0;   ///< in the arena
+    std::unique_ptr<LooseStep> loose;                          ///< instead of actions
+    std::size_t scratch_offset = 0;                            ///< in the arena
 };
 
 /// Everything that is decided once the shapes of the graph's inputs are known: kernels, layouts, memory. Not shared between
 /// threads.
 struct ShapePlan {
-    std::vector<Shape> input_shapes;      ///< it is for these; entries of unknown inputs have no axes
+    std::vector<Shape> input_shapes; ///< it is for these; entries of unknown inputs have no axes
     std::vector<PlanValue> values;
     std::vector<PlanStepWork> steps;
-    std::vector<std::int64_t> plain_value; ///< by VarId: the value that holds it in plain layout, for outputs and loose steps; -1 = none
-    std::vector<bool> loose_var;           ///< by VarId: its shape is only known at run time
-    std::vector<std::uint32_t> output_roots; ///< values with home output
-    std::vector<PlanTap> constant_taps;    ///< kept vars that are constants on this plan
+    std::vector<std::int64_t>
+        plain_value;             ///< by VarId: the value that holds it in plain layout, for outputs and loose steps; -1 = none
+    std::vector<bool> loose_var; ///< by VarId: its shape is only known at run time
+    std::vector<std::uint32_t> output_roots;     ///< values with home output
+    std::vector<PlanTap> constant_taps;          ///< kept vars that are constants on this plan
     std::unordered_map<VarId, Tensor> constants; ///< of vars that loose steps, taps or outputs ask for
     std::size_t arena_bytes = 0;
     Plan description;
@@ -78,7 +79,7 @@ struct PlanRequest {
     const Graph& graph;
     const CompileOptions& options;
     std::span<const OprId> order;
-    std::span<const Tensor> constants; ///< by VarId
+    std::span<const Tensor> constants;   ///< by VarId
     std::span<const Shape> input_shapes; ///< parallel to `graph.inputs()`; no axes = not known
 };
 

@@ -15,8 +15,9 @@ namespace {
 struct OpenMp {
     void (*set_num_threads)(int) = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
     int (*get_max_threads)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
-    void (*parallel)(void (*)(void*), void*, unsigned, unsigned) =
-        reinterpret_cast<void (*)(void (*)(void*), void*, unsigned, unsigned)>(dlsym(RTLD_DEFAULT, "GOMP_parallel"));
+    void (*parallel)(void (*)(void*), void*, unsigned,
+                     unsigned) = reinterpret_cast<void (*)(void (*)(void*), void*, unsigned, unsigned)>(dlsym(RTLD_DEFAULT,
+                                                                                                              "GOMP_parallel"));
 };
 
 const OpenMp& openmp() {

@@ -41,7 +41,8 @@ public:
     VarId integers(const std::vector<std::int32_t>& values) {
         return constant(Tensor::copy_of<std::int32_t>(DTypeId::int32, {static_cast<std::int64_t>(values.size())}, values));
     }
-    std::vector<VarId> oprs(const std::string& type, std::vector<VarId> inputs, std::vector<Param> params, std::size_t outputs, std::int32_t priority = 0) {
+    std::vector<VarId> oprs(const std::string& type, std::vector<VarId> inputs, std::vector<Param> params, std::size_t outputs,
+                            std::int32_t priority = 0) {
         Opr opr = make(type);
         opr.inputs = std::move(inputs);
         opr.params = std::move(params);
@@ -102,14 +103,17 @@ inline Tensor random_tensor(std::mt19937& generator, DType dtype, Shape shape, d
     std::uniform_real_distribution<double> distribution(low, high);
     for (std::size_t i = 0; i < shape.elements(); ++i) {
         const double value = distribution(generator);
-        if (dtype.is_quantized() || dtype.is_integer()) store_integer(buffer.ref(), i, static_cast<std::int64_t>(std::floor(value)));
-        else store_real(buffer.ref(), i, value);
+        if (dtype.is_quantized() || dtype.is_integer())
+            store_integer(buffer.ref(), i, static_cast<std::int64_t>(std::floor(value)));
+        else
+            store_real(buffer.ref(), i, value);
     }
     return std::move(buffer).freeze();
 }
 
 inline bool same_bits(const Tensor& a, const Tensor& b) {
-    return a.dtype() == b.dtype() && a.shape() == b.shape() && std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end());
+    return a.dtype() == b.dtype() && a.shape() == b.shape() &&
+           std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end());
 }
 
 } // namespace megascope::test

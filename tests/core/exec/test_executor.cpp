@@ -28,7 +28,8 @@ struct Recorder final : RunObserver {
 
 Tensor floats(Shape shape, std::vector<float> values) { return Tensor::copy_of<float>(DTypeId::float32, shape, values); }
 
-std::vector<double> run_one(const std::string& backend, const std::shared_ptr<const Graph>& graph, const std::vector<Tensor>& inputs, std::string* error = nullptr) {
+std::vector<double> run_one(const std::string& backend, const std::shared_ptr<const Graph>& graph,
+                            const std::vector<Tensor>& inputs, std::string* error = nullptr) {
     auto program = find_backend(backend)->compile(graph, {}, {});
     if (!program) {
         if (error) *error = program.error().text();
@@ -90,7 +91,8 @@ private slots:
         const VarId x = kit.input("x", DTypeId::float32, {4});
         const VarId y = kit.elemwise("MUL", {x, kit.number(2)});
         kit.output(kit.elemwise("ADD", {y, kit.number(1)}));
-        QCOMPARE(run_one(backend.toStdString(), kit.finish(), {floats({4}, {1, -2, 0.5F, 4})}), (std::vector<double>{3, -3, 2, 9}));
+        QCOMPARE(run_one(backend.toStdString(), kit.finish(), {floats({4}, {1, -2, 0.5F, 4})}),
+                 (std::vector<double>{3, -3, 2, 9}));
     }
 
     void aMissingInputIsNamed_data() { backend_rows(); }
@@ -102,7 +104,8 @@ private slots:
         std::string error;
         run_one(backend.toStdString(), graph, {}, &error);
         QCOMPARE(error, std::string("image: This input has no value (float32, shape 2×3)."));
-        run_one(backend.toStdString(), graph, {Tensor::copy_of<std::int32_t>(DTypeId::int32, {1}, std::vector<std::int32_t>{1})}, &error);
+        run_one(backend.toStdString(), graph, {Tensor::copy_of<std::int32_t>(DTypeId::int32, {1}, std::vector<std::int32_t>{1})},
+                &error);
         QCOMPARE(error, std::string("image: This input takes float32, but a value of int32 was given."));
         run_one(backend.toStdString(), graph, {floats({1}, {1}), floats({1}, {1})}, &error);
         QCOMPARE(error, std::string("The graph has 1 inputs, but 2 values were given."));
@@ -171,12 +174,14 @@ private slots:
         }
     }
 
-    // "Looking changes nothing": the same bits with and without taps, on the fused and on the unfused plan, and every var is there.
+    // "Looking changes nothing": the same bits with and without taps, on the fused and on the unfused plan, and every var is
+    // there.
     void keepingVarsDoesNotChangeOutputs_data() {
         QTest::addColumn<QString>("backend");
         QTest::addColumn<bool>("unfused");
         for (const char* backend : {"cpu", "reference"})
-            for (const bool unfused : {false, true}) QTest::addRow("%s %s", backend, unfused ? "unfused" : "fused") << backend << unfused;
+            for (const bool unfused : {false, true})
+                QTest::addRow("%s %s", backend, unfused ? "unfused" : "fused") << backend << unfused;
     }
     void keepingVarsDoesNotChangeOutputs() {
         QFETCH(QString, backend);
@@ -213,7 +218,8 @@ private slots:
                 QCOMPARE(value.shape(), expected.shape());
                 const auto x = to_real(expected.ref()), y = to_real(value.ref());
                 for (std::size_t i = 0; i < x.size(); ++i)
-                    QVERIFY2(std::abs(x[i] - y[i]) <= 1e-5 * std::max(1.0, std::abs(x[i])), qPrintable(QString("var %1 at %2: %3 %4").arg(var).arg(i).arg(x[i]).arg(y[i])));
+                    QVERIFY2(std::abs(x[i] - y[i]) <= 1e-5 * std::max(1.0, std::abs(x[i])),
+                             qPrintable(QString("var %1 at %2: %3 %4").arg(var).arg(i).arg(x[i]).arg(y[i])));
             }
         }
     }
@@ -244,7 +250,8 @@ private slots:
         auto reference = find_backend("reference")->compile(graph, {}, {});
         QVERIFY(program && reference);
         std::mt19937 generator(5);
-        for (const Shape& shape : {Shape{1, 4, 8, 8}, Shape{3, 4, 5, 9}, Shape{2, 4, 7, 7}, Shape{1, 4, 8, 8}, Shape{1, 4, 3, 3}, Shape{4, 4, 4, 4}}) {
+        for (const Shape& shape :
+             {Shape{1, 4, 8, 8}, Shape{3, 4, 5, 9}, Shape{2, 4, 7, 7}, Shape{1, 4, 8, 8}, Shape{1, 4, 3, 3}, Shape{4, 4, 4, 4}}) {
             const std::vector<Tensor> inputs = {random_tensor(generator, DTypeId::float32, shape)};
             const auto a = (*program)->run(inputs, nullptr, {});
             const auto b = (*reference)->run(inputs, nullptr, {});
@@ -337,7 +344,8 @@ private slots:
                 QVERIFY(plan.offsets[i] + demands[i].bytes <= plan.bytes);
                 for (std::size_t j = 0; j < i; ++j) {
                     const bool together = demands[i].first <= demands[j].last && demands[j].first <= demands[i].last;
-                    const bool apart = plan.offsets[i] + demands[i].bytes <= plan.offsets[j] || plan.offsets[j] + demands[j].bytes <= plan.offsets[i];
+                    const bool apart = plan.offsets[i] + demands[i].bytes <= plan.offsets[j] ||
+                                       plan.offsets[j] + demands[j].bytes <= plan.offsets[i];
                     QVERIFY(!together || apart || demands[i].bytes == 0 || demands[j].bytes == 0);
                 }
             }
@@ -364,15 +372,19 @@ private:
         const auto conv = [&](VarId src, std::int64_t in, std::int64_t out) {
             Param p = GraphKit::param("Convolution");
             p.set("pad_h", std::int64_t{1}).set("pad_w", std::int64_t{1});
-            return kit.opr("Convolution", {src, kit.constant(random_tensor(generator, DTypeId::float32, {out, in, 3, 3}, -0.3, 0.3))}, {p});
+            return kit.opr("Convolution",
+                           {src, kit.constant(random_tensor(generator, DTypeId::float32, {out, in, 3, 3}, -0.3, 0.3))}, {p});
         };
-        const auto channel = [&](std::int64_t c) { return kit.constant(random_tensor(generator, DTypeId::float32, {1, c, 1, 1})); };
+        const auto channel = [&](std::int64_t c) {
+            return kit.constant(random_tensor(generator, DTypeId::float32, {1, c, 1, 1}));
+        };
         const VarId a = kit.elemwise("RELU", {kit.elemwise("ADD", {conv(x, 4, 6), channel(6)})});
         const VarId scaled = kit.elemwise("FUSE_MUL_ADD3", {conv(a, 6, 6), channel(6), channel(6)});
         const VarId sum = kit.elemwise("FUSE_ADD_RELU", {scaled, a});
         const VarId gate = kit.elemwise("SIGMOID", {sum});
         const VarId gated = kit.elemwise("MUL", {sum, gate});
-        const VarId clipped = kit.elemwise("MIN", {kit.elemwise("MAX", {conv(gated, 6, 4), kit.number(-0.5F)}), kit.number(0.5F)});
+        const VarId clipped =
+            kit.elemwise("MIN", {kit.elemwise("MAX", {conv(gated, 6, 4), kit.number(-0.5F)}), kit.number(0.5F)});
         kit.output(kit.elemwise("ADD", {clipped, x}));
         return kit.finish();
     }

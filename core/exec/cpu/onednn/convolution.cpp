@@ -15,7 +15,8 @@ namespace {
 using dnnl::memory;
 
 /// A constant filter in plain G, O, I, H, W order, with the epilogue's factors and CONVOLUTION's mirroring worked in.
-std::vector<float> prepared_filter(const Tensor& filter, const ConvProblem& problem, const std::vector<float>& scale, bool backward) {
+std::vector<float> prepared_filter(const Tensor& filter, const ConvProblem& problem, const std::vector<float>& scale,
+                                   bool backward) {
     std::vector<float> result;
     if (problem.layout.filter == "OIHW" || problem.layout.filter == filter_order) {
         const std::span<const float> stored = filter.ref().as<float>();
@@ -27,7 +28,9 @@ std::vector<float> prepared_filter(const Tensor& filter, const ConvProblem& prob
     const Shape& shape = problem.filter;
     const std::size_t taps = static_cast<std::size_t>(shape[3] * shape[4]);
     if (problem.geometry.flip)
-        for (std::size_t at = 0; at < result.size(); at += taps) std::reverse(result.begin() + static_cast<std::ptrdiff_t>(at), result.begin() + static_cast<std::ptrdiff_t>(at + taps));
+        for (std::size_t at = 0; at < result.size(); at += taps)
+            std::reverse(result.begin() + static_cast<std::ptrdiff_t>(at),
+                         result.begin() + static_cast<std::ptrdiff_t>(at + taps));
     if (!scale.empty()) {
         std::size_t i = 0;
         for (std::int64_t g = 0; g < shape[0]; ++g)
@@ -116,7 +119,8 @@ bool suits_winograd(const CpuContext& context, const ConvParts& parts) {
            g.ocpg % 16 == 0 && h.out * w.out >= 144 && parts.problem.layout.src == "NCHW" && parts.result_layout == "NCHW";
 }
 
-Primitive make_primitive(const CpuContext& context, const ConvParts& parts, bool with_bias, const dnnl::primitive_attr& attributes) {
+Primitive make_primitive(const CpuContext& context, const ConvParts& parts, bool with_bias,
+                         const dnnl::primitive_attr& attributes) {
     const auto f32 = memory::data_type::f32;
     const auto image = parts.winograd ? memory::format_tag::any : memory::format_tag::nhwc;
     const memory::desc src(parts.src, f32, image);
@@ -134,15 +138,15 @@ Primitive make_primitive(const CpuContext& context, const ConvParts& parts, bool
         made.name = pd.impl_info_str();
     };
     if (parts.backward) {
-        const dnnl::deconvolution_forward::desc desc(inference, dnnl::algorithm::deconvolution_direct, src, weights, bias, dst, parts.strides,
-                                                     parts.dilates, parts.pads, parts.pads);
+        const dnnl::deconvolution_forward::desc desc(inference, dnnl::algorithm::deconvolution_direct, src, weights, bias, dst,
+                                                     parts.strides, parts.dilates, parts.pads, parts.pads);
         const dnnl::deconvolution_forward::primitive_desc pd(desc, attributes, context.engine);
         take(pd);
         made.primitive = dnnl::deconvolution_forward(pd);
     } else {
         const auto algorithm = parts.winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
-        const dnnl::convolution_forward::desc desc(inference, algorithm, src, weights, bias, dst, parts.strides, parts.dilates, parts.pads,
-                                                   parts.pads);
+        const dnnl::convolution_forward::desc desc(inference, algorithm, src, weights, bias, dst, parts.strides, parts.dilates,
+                                                   parts.pads, parts.pads);
         const dnnl::convolution_forward::primitive_desc pd(desc, attributes, context.engine);
         take(pd);
         made.primitive = dnnl::convolution_forward(pd);
@@ -151,7 +155,8 @@ Primitive make_primitive(const CpuContext& context, const ConvParts& parts, bool
 }
 
 /// Throws dnnl::error.
-CpuKernelChoice build(const CpuContext& context, const CpuGroupView& view, const ConvParts& parts, const OnednnEpilogue& epilogue) {
+CpuKernelChoice build(const CpuContext& context, const CpuGroupView& view, const ConvParts& parts,
+                      const OnednnEpilogue& epilogue) {
     dnnl::primitive_attr attributes;
     attributes.set_post_ops(epilogue.post_ops);
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

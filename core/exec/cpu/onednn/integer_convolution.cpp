@@ -21,8 +21,8 @@ using dnnl::memory;
 /// From int32 sums to the result's dtype, by the rules of 32-bit integer convolutions.
 struct IntegerFinish {
     DType result;
-    float scale = 1;   ///< real value of a sum is sum * scale
-    int nonline = 0;   ///< ConvBias: 0 identity, 1 ReLU, 2 sigmoid, 3 H_SWISH
+    float scale = 1; ///< real value of a sum is sum * scale
+    int nonline = 0; ///< ConvBias: 0 identity, 1 ReLU, 2 sigmoid, 3 H_SWISH
     std::optional<DType> z;
 
     /// Without z and with a piecewise linear nonlinearity the sums are rescaled as integers; the order decides exact ties.
@@ -31,24 +31,29 @@ struct IntegerFinish {
 
 class IntegerConvKernel final : public CpuKernel {
 public:
-    IntegerConvKernel(const CpuContext& context, std::unique_ptr<OnednnKernel> sums, const IntegerFinish& finish, std::size_t elements, int z_input)
+    IntegerConvKernel(const CpuContext& context, std::unique_ptr<OnednnKernel> sums, const IntegerFinish& finish,
+                      std::size_t elements, int z_input)
         : threads_(context.threads), sums_(std::move(sums)), finish_(finish), elements_(elements), z_input_(z_input) {}
 
     /// Scratch: the sums, then what oneDNN asks for.
     std::size_t sums_bytes() const { return stores_directly() ? 0 : (elements_ * sizeof(std::int32_t) + 63) / 64 * 64; }
 
-    Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::byte* scratch) override {
+    Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                       std::byte* scratch) override {
         std::byte* sums = stores_directly() ? outputs[0] : scratch;
         MGS_TRY(sums_->run(inputs, std::span(&sums, 1), scratch + sums_bytes()));
         if (stores_directly() && finish_.nonline == 0) return {};
         const auto* from = reinterpret_cast<const std::int32_t*>(sums);
         const std::byte* z = z_input_ >= 0 ? inputs[static_cast<std::size_t>(z_input_)] : nullptr;
-        threads_.parallel_for(elements_, 16384, [&](std::size_t begin, std::size_t end, std::size_t) { finish(from, z, outputs[0], begin, end); });
+        threads_.parallel_for(elements_, 16384,
+                              [&](std::size_t begin, std::size_t end, std::size_t) { finish(from, z, outputs[0], begin, end); });
         return {};
     }
 
 private:
-    [[nodiscard]] bool stores_directly() const { return finish_.result.bits() == 32 && finish_.result.id != DTypeId::float32 && !finish_.z && finish_.nonline <= 1; }
+    [[nodiscard]] bool stores_directly() const {
+        return finish_.result.bits() == 32 && finish_.result.id != DTypeId::float32 && !finish_.z && finish_.nonline <= 1;
+    }
 
     void finish(const std::int32_t* sums, const std::byte* z, std::byte* out, std::size_t begin, std::size_t end) const {
         const DType& to = finish_.result;
@@ -76,9 +81,11 @@ private:
                 load_floats(*finish_.z, z + at * (finish_.z->bits() / 8), added.data(), count);
                 for (std::size_t i = 0; i < count; ++i) values[i] += added[i];
             }
-            constexpr std::array<ElemwiseMode, 4> nonlinearities = {ElemwiseMode::relu, ElemwiseMode::relu, ElemwiseMode::sigmoid, ElemwiseMode::h_swish};
+            constexpr std::array<ElemwiseMode, 4> nonlinearities = {ElemwiseMode::relu, ElemwiseMode::relu, ElemwiseMode::sigmoid,
+                                                                    ElemwiseMode::h_swish};
             if (finish_.nonline > 0)
-                float_formula(nonlinearities[static_cast<std::size_t>(finish_.nonline)], values.data(), nullptr, nullptr, nullptr, values.data(), count);
+                float_formula(nonlinearities[static_cast<std::size_t>(finish_.nonline)], values.data(), nullptr, nullptr, nullptr,
+                              values.data(), count);
             store_floats(to, values.data(), out + at * out_size, count);
         }
     }
@@ -117,7 +124,8 @@ bool exact_int8() {
 std::optional<CpuKernelChoice> build_integer_convolution(const CpuContext& context, const CpuGroupView& view) {
     const Opr& opr = view.head();
     const bool with_bias_form = opr.type == "ConvBiasForward";
-    if (view.group.oprs.size() != 1 || view.group.has_head || (opr.type != "Convolution" && !with_bias_form) || !exact_int8()) return std::nullopt;
+    if (view.group.oprs.size() != 1 || view.group.has_head || (opr.type != "Convolution" && !with_bias_form) || !exact_int8())
+        return std::nullopt;
     const CpuValueInfo& src = view.inputs[0];
     const CpuValueInfo& filter = view.inputs[1];
     const CpuValueInfo& dst = view.outputs[0];
@@ -133,7 +141,8 @@ std::optional<CpuKernelChoice> build_integer_convolution(const CpuContext& conte
     finish.result = dst.dtype;
     finish.scale = product_scale(src.dtype, filter.dtype);
     finish.nonline = with_bias_form ? static_cast<int>(opr.param().integer("nonlineMode")) : 0;
-    if (finish.nonline > 3 || (!dst.dtype.is_quantized() && dst.dtype.id != DTypeId::float32 && dst.dtype.id != DTypeId::int32)) return std::nullopt;
+    if (finish.nonline > 3 || (!dst.dtype.is_quantized() && dst.dtype.id != DTypeId::float32 && dst.dtype.id != DTypeId::int32))
+        return std::nullopt;
     const bool has_bias = view.inputs.size() > 2 && view.inputs[2].shape.elements() > 0;
     const bool has_z = view.inputs.size() > 3 && view.inputs[3].shape.elements() > 0;
     if (has_bias) {
@@ -161,8 +170,8 @@ std::optional<CpuKernelChoice> build_integer_convolution(const CpuContext& conte
         const memory::dims pads = {g.axes[1].pad, g.axes[2].pad};
         dnnl::primitive_attr attributes;
         attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-        const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, image, weights, bias,
-                                                   sums, strides, dilates, pads, pads);
+        const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, image,
+                                                   weights, bias, sums, strides, dilates, pads, pads);
         const dnnl::convolution_forward::primitive_desc pd(desc, attributes, context.engine);
 
         CpuKernelChoice choice;
@@ -177,7 +186,8 @@ std::optional<CpuKernelChoice> build_integer_convolution(const CpuContext& conte
         read(0, channels_last(p.layout.src));
         std::vector<OnednnKernel::Argument> arguments = {{DNNL_ARG_SRC, kernel->input(0, image)}};
         const std::vector<std::int8_t> plain = prepared_filter(*filter.constant, p);
-        const std::optional<memory> packed = reordered_now(context, owned_memory(context, stored, plain.data()), pd.weights_desc());
+        const std::optional<memory> packed =
+            reordered_now(context, owned_memory(context, stored, plain.data()), pd.weights_desc());
         if (!packed) return std::nullopt;
         choice.weight_bytes += pd.weights_desc().get_size();
         arguments.push_back({DNNL_ARG_WEIGHTS, *packed});
@@ -190,7 +200,8 @@ std::optional<CpuKernelChoice> build_integer_convolution(const CpuContext& conte
         }
         if (has_z) read(3, channels_last(p.layout.dst));
         arguments.push_back({DNNL_ARG_DST, kernel->output(0, sums)});
-        if (pd.scratchpad_desc().get_size() > 0) arguments.push_back({DNNL_ARG_SCRATCHPAD, kernel->scratch(pd.scratchpad_desc())});
+        if (pd.scratchpad_desc().get_size() > 0)
+            arguments.push_back({DNNL_ARG_SCRATCHPAD, kernel->scratch(pd.scratchpad_desc())});
         kernel->add(dnnl::convolution_forward(pd), arguments);
         const std::size_t scratch = kernel->scratch_bytes();
         auto whole = std::make_unique<IntegerConvKernel>(context, std::move(kernel), finish, out->elements(), has_z ? 3 : -1);

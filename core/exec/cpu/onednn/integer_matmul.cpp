@@ -25,13 +25,16 @@ memory::desc matrix(const Shape& shape, bool transposed, memory::data_type type)
 
 std::optional<CpuKernelChoice> build_integer_matmul(const CpuContext& context, const CpuGroupView& view) {
     const Opr& opr = view.head();
-    if (view.group.oprs.size() != 1 || (opr.type != "MatrixMul" && opr.type != "BatchedMatrixMul") || !exact_int8()) return std::nullopt;
+    if (view.group.oprs.size() != 1 || (opr.type != "MatrixMul" && opr.type != "BatchedMatrixMul") || !exact_int8())
+        return std::nullopt;
     const CpuValueInfo& left = view.inputs[0];
     const CpuValueInfo& right = view.inputs[1];
     const CpuValueInfo& product = view.outputs[0];
     const bool sums = product.dtype.id == DTypeId::qint32 || product.dtype.id == DTypeId::int32;
-    if (!is_int8(left.dtype) || !is_int8(right.dtype) || !sums || opr.param().enum_name("format") != "DEFAULT") return std::nullopt;
-    if (left.shape.ndim() < 2 || left.shape.ndim() != right.shape.ndim() || left.shape.ndim() != product.shape.ndim()) return std::nullopt;
+    if (!is_int8(left.dtype) || !is_int8(right.dtype) || !sums || opr.param().enum_name("format") != "DEFAULT")
+        return std::nullopt;
+    if (left.shape.ndim() < 2 || left.shape.ndim() != right.shape.ndim() || left.shape.ndim() != product.shape.ndim())
+        return std::nullopt;
     if (left.shape.elements() == 0 || right.shape.elements() == 0) return std::nullopt;
     try {
         const memory::desc a = matrix(left.shape, opr.param().boolean("transposeA"), memory::data_type::s8);
@@ -49,7 +52,8 @@ std::optional<CpuKernelChoice> build_integer_matmul(const CpuContext& context, c
         auto kernel = std::make_unique<OnednnKernel>(context);
         std::vector<OnednnKernel::Argument> arguments = {{DNNL_ARG_SRC, kernel->input(0, a)}};
         if (packs) {
-            const std::optional<memory> packed = reordered_now(context, owned_memory(context, b, right.constant->bytes().data()), pd.weights_desc());
+            const std::optional<memory> packed =
+                reordered_now(context, owned_memory(context, b, right.constant->bytes().data()), pd.weights_desc());
             if (!packed) return std::nullopt;
             choice.weight_bytes = pd.weights_desc().get_size();
             arguments.push_back({DNNL_ARG_WEIGHTS, *packed});
@@ -57,7 +61,8 @@ std::optional<CpuKernelChoice> build_integer_matmul(const CpuContext& context, c
             arguments.push_back({DNNL_ARG_WEIGHTS, kernel->input(1, b)});
         }
         arguments.push_back({DNNL_ARG_DST, kernel->output(0, c)});
-        if (pd.scratchpad_desc().get_size() > 0) arguments.push_back({DNNL_ARG_SCRATCHPAD, kernel->scratch(pd.scratchpad_desc())});
+        if (pd.scratchpad_desc().get_size() > 0)
+            arguments.push_back({DNNL_ARG_SCRATCHPAD, kernel->scratch(pd.scratchpad_desc())});
         kernel->add(dnnl::matmul(pd), arguments);
         choice.scratch_bytes = kernel->scratch_bytes();
         choice.name = std::string(pd.impl_info_str()) + " int8";

@@ -20,8 +20,8 @@ memory::desc matrix_desc(const Shape& shape, bool transposed) {
     return {dims, memory::data_type::f32, strides};
 }
 
-CpuKernelChoice build(const CpuContext& context, const CpuGroupView& view, const memory::desc& a, const memory::desc& b, const memory::desc& c,
-                      const OnednnEpilogue& epilogue) {
+CpuKernelChoice build(const CpuContext& context, const CpuGroupView& view, const memory::desc& a, const memory::desc& b,
+                      const memory::desc& c, const OnednnEpilogue& epilogue) {
     dnnl::primitive_attr attributes;
     attributes.set_post_ops(epilogue.post_ops);
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -93,7 +93,8 @@ std::optional<CpuKernelChoice> build_matmul(const CpuContext& context, const Cpu
     const CpuValueInfo& product = view.outputs[0];
     const DType f32 = DTypeId::float32;
     if (left.dtype != f32 || right.dtype != f32 || product.dtype != f32) return std::nullopt;
-    if (left.shape.ndim() < 2 || left.shape.ndim() != right.shape.ndim() || left.shape.ndim() != product.shape.ndim()) return std::nullopt;
+    if (left.shape.ndim() < 2 || left.shape.ndim() != right.shape.ndim() || left.shape.ndim() != product.shape.ndim())
+        return std::nullopt;
     const memory::desc a = matrix_desc(left.shape, opr.param().boolean("transposeA"));
     const memory::desc b = matrix_desc(right.shape, opr.param().boolean("transposeB"));
     const memory::desc c = matrix_desc(product.shape, false);

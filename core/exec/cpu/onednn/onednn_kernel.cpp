@@ -26,7 +26,8 @@ void OnednnKernel::add(const dnnl::primitive& primitive, const std::vector<Argum
     calls_.push_back(std::move(call));
 }
 
-Expected<void> OnednnKernel::run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::byte* scratch) {
+Expected<void> OnednnKernel::run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                                 std::byte* scratch) {
     for (Binding& binding : bindings_) {
         const void* address = binding.source == Source::input    ? static_cast<const void*>(inputs[binding.index])
                               : binding.source == Source::output ? static_cast<const void*>(outputs[binding.index])
@@ -38,11 +39,12 @@ Expected<void> OnednnKernel::run(std::span<const std::byte* const> inputs, std::
         binding.address = address;
     }
     for (const Call& call : calls_) {
-        const dnnl_status_t status =
-            dnnl_primitive_execute(call.primitive.get(), stream_.get(), static_cast<int>(call.arguments.size()), call.arguments.data());
+        const dnnl_status_t status = dnnl_primitive_execute(call.primitive.get(), stream_.get(),
+                                                            static_cast<int>(call.arguments.size()), call.arguments.data());
         if (status == dnnl_out_of_memory) return fail(ErrorCode::out_of_memory, "There is not enough memory for oneDNN.");
         if (status != dnnl_success)
-            return fail(ErrorCode::run_failed, "oneDNN could not run its primitive (status " + std::to_string(static_cast<int>(status)) + ").");
+            return fail(ErrorCode::run_failed,
+                        "oneDNN could not run its primitive (status " + std::to_string(static_cast<int>(status)) + ").");
     }
     return {};
 }

@@ -12,8 +12,12 @@ public:
     explicit OnednnKernel(const CpuContext& context) : engine_(context.engine), stream_(context.stream) {}
 
     /// Memories whose address each run decides.
-    [[nodiscard]] dnnl::memory input(std::size_t index, const dnnl::memory::desc& desc) { return bind(Source::input, index, 0, desc); }
-    [[nodiscard]] dnnl::memory output(std::size_t index, const dnnl::memory::desc& desc) { return bind(Source::output, index, 0, desc); }
+    [[nodiscard]] dnnl::memory input(std::size_t index, const dnnl::memory::desc& desc) {
+        return bind(Source::input, index, 0, desc);
+    }
+    [[nodiscard]] dnnl::memory output(std::size_t index, const dnnl::memory::desc& desc) {
+        return bind(Source::output, index, 0, desc);
+    }
     /// A piece of the scratch memory; grows `scratch_bytes`.
     [[nodiscard]] dnnl::memory scratch(const dnnl::memory::desc& desc);
 
@@ -26,7 +30,8 @@ public:
 
     [[nodiscard]] std::size_t scratch_bytes() const { return scratch_bytes_; }
 
-    Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::byte* scratch) override;
+    Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                       std::byte* scratch) override;
 
 private:
     enum class Source : std::uint8_t { input, output, scratch };
@@ -56,7 +61,8 @@ private:
 [[nodiscard]] dnnl::memory owned_memory(const CpuContext& context, const dnnl::memory::desc& desc, const void* content = nullptr);
 
 /// The bytes of `from` in the form `to`, now. Errors of oneDNN leave nothing.
-[[nodiscard]] std::optional<dnnl::memory> reordered_now(const CpuContext& context, const dnnl::memory& from, const dnnl::memory::desc& to);
+[[nodiscard]] std::optional<dnnl::memory> reordered_now(const CpuContext& context, const dnnl::memory& from,
+                                                        const dnnl::memory::desc& to);
 
 /// oneDNN's int8 sums are exact only where the processor multiplies bytes into 32 bits at once.
 [[nodiscard]] bool exact_int8();

@@ -30,14 +30,17 @@ std::optional<CpuKernelChoice> build_pooling(const CpuContext& context, const Cp
     try {
         const memory::desc from(onednn_dims(windows->src), memory::data_type::f32, memory::format_tag::nhwc);
         const memory::desc to(onednn_dims(windows->dst), memory::data_type::f32, memory::format_tag::nhwc);
-        const dnnl::pooling_forward::desc desc(dnnl::prop_kind::forward_inference, pooling_algorithm(windows->mode), from, to, dims(windows->stride),
-                                               dims(windows->size), dims(windows->pad), dims(windows->pad));
+        const dnnl::pooling_forward::desc desc(dnnl::prop_kind::forward_inference, pooling_algorithm(windows->mode), from, to,
+                                               dims(windows->stride), dims(windows->size), dims(windows->pad),
+                                               dims(windows->pad));
         dnnl::primitive_attr attributes;
         attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
         const dnnl::pooling_forward::primitive_desc pd(desc, attributes, context.engine);
         auto kernel = std::make_unique<OnednnKernel>(context);
-        std::vector<OnednnKernel::Argument> arguments = {{DNNL_ARG_SRC, kernel->input(0, from)}, {DNNL_ARG_DST, kernel->output(0, to)}};
-        if (pd.scratchpad_desc().get_size() > 0) arguments.push_back({DNNL_ARG_SCRATCHPAD, kernel->scratch(pd.scratchpad_desc())});
+        std::vector<OnednnKernel::Argument> arguments = {{DNNL_ARG_SRC, kernel->input(0, from)},
+                                                         {DNNL_ARG_DST, kernel->output(0, to)}};
+        if (pd.scratchpad_desc().get_size() > 0)
+            arguments.push_back({DNNL_ARG_SCRATCHPAD, kernel->scratch(pd.scratchpad_desc())});
         kernel->add(dnnl::pooling_forward(pd), arguments);
         CpuKernelChoice choice;
         choice.input_layouts.assign(view.inputs.size(), channels_last(windows->letters));

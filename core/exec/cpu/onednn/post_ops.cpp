@@ -95,7 +95,8 @@ bool repeats_an_activation(const dnnl::post_ops& post_ops) {
 
 class Lowering {
 public:
-    Lowering(const CpuContext& context, const CpuGroupView& view, const OnednnResult& result) : context_(context), view_(view), result_(result) {}
+    Lowering(const CpuContext& context, const CpuGroupView& view, const OnednnResult& result)
+        : context_(context), view_(view), result_(result) {}
 
     std::optional<OnednnEpilogue> run() {
         std::vector<EpilogueStep> steps = merge_linear(merge_clips(view_.group.epilogue));
@@ -160,7 +161,8 @@ bool Lowering::into_weights(const EpilogueStep& step) {
 bool Lowering::add_operand(const EpilogueStep& step) {
     const CpuValueInfo& operand = view_.inputs[step.operand];
     const bool add = step.kind == EpilogueStep::Kind::add;
-    if (step.reach == Reach::full && add && !step.negate && step.operand != result_.image_input && out_.sum_input < 0 && operand.dies) {
+    if (step.reach == Reach::full && add && !step.negate && step.operand != result_.image_input && out_.sum_input < 0 &&
+        operand.dies) {
         out_.post_ops.append_sum(1);
         out_.sum_input = static_cast<int>(step.operand);
         return true;
@@ -219,7 +221,8 @@ void bind_operands(const CpuGroupView& view, const OnednnEpilogue& epilogue, con
         }
         const CpuValueInfo& value = view.inputs[operand.input];
         choice.input_unused[operand.input] = false;
-        choice.input_layouts[operand.input] = value.shape == view.outputs[0].shape ? result_layout : Layout::plain(value.shape.ndim());
+        choice.input_layouts[operand.input] =
+            value.shape == view.outputs[0].shape ? result_layout : Layout::plain(value.shape.ndim());
         arguments.push_back({id, kernel.input(operand.input, operand.desc)});
     }
     if (epilogue.sum_input >= 0) {

@@ -57,7 +57,8 @@ std::vector<std::int64_t> strides_of(const Shape& shape, const Layout& layout) {
 
 Layout dense(const CpuValueInfo& value) { return value.layout.is_blocked() ? Layout::plain(value.shape.ndim()) : value.layout; }
 
-CpuKernelChoice finish(const CpuGroupView& view, std::vector<ArrangeKernel::Piece> pieces, std::vector<Layout> inputs, std::vector<Layout> outputs) {
+CpuKernelChoice finish(const CpuGroupView& view, std::vector<ArrangeKernel::Piece> pieces, std::vector<Layout> inputs,
+                       std::vector<Layout> outputs) {
     CpuKernelChoice choice;
     choice.input_unused.assign(view.inputs.size(), true);
     for (const ArrangeKernel::Piece& piece : pieces) choice.input_unused[piece.input] = false;
@@ -206,11 +207,11 @@ struct ImageForms {
 /// The image modes of RelayoutFormat by their schema names; filters are constants and long since moved.
 std::optional<ImageForms> image_forms(std::string_view mode) {
     static constexpr std::pair<std::string_view, ImageForms> table[] = {
-        {"NHWC_NHWCD4", {"NHWC", "NHCWc"}},   {"NHWCD4_NHWC", {"NHCWc", "NHWC"}},   {"NCHW_NHWCD4", {"NCHW", "NHCWc"}},
-        {"NHWCD4_NCHW", {"NHCWc", "NCHW"}},   {"NCHW4_CHWN4", {"NCHWc", "CHWNc"}},  {"CHWN4_NCHW4", {"CHWNc", "NCHWc"}},
-        {"NCHW_NCHW88", {"NCHW", "NCHWc"}},   {"NCHW88_NCHW", {"NCHWc", "NCHW"}},   {"NCHW_NCHW4", {"NCHW", "NCHWc"}},
-        {"NCHW4_NCHW", {"NCHWc", "NCHW"}},    {"NCHW_NCHW64", {"NCHW", "NCHWc"}},   {"NCHW64_NCHW", {"NCHWc", "NCHW"}},
-        {"NCHW_NHWC", {"NCHW", "NHWC"}},      {"NHWC_NCHW", {"NHWC", "NCHW"}},
+        {"NHWC_NHWCD4", {"NHWC", "NHCWc"}}, {"NHWCD4_NHWC", {"NHCWc", "NHWC"}},  {"NCHW_NHWCD4", {"NCHW", "NHCWc"}},
+        {"NHWCD4_NCHW", {"NHCWc", "NCHW"}}, {"NCHW4_CHWN4", {"NCHWc", "CHWNc"}}, {"CHWN4_NCHW4", {"CHWNc", "NCHWc"}},
+        {"NCHW_NCHW88", {"NCHW", "NCHWc"}}, {"NCHW88_NCHW", {"NCHWc", "NCHW"}},  {"NCHW_NCHW4", {"NCHW", "NCHWc"}},
+        {"NCHW4_NCHW", {"NCHWc", "NCHW"}},  {"NCHW_NCHW64", {"NCHW", "NCHWc"}},  {"NCHW64_NCHW", {"NCHWc", "NCHW"}},
+        {"NCHW_NHWC", {"NCHW", "NHWC"}},    {"NHWC_NCHW", {"NHWC", "NCHW"}},
     };
     for (const auto& [name, forms] : table)
         if (name == mode) return forms;
@@ -240,7 +241,8 @@ std::optional<CpuKernelChoice> relayout(const CpuGroupView& view) {
 std::optional<CpuKernelChoice> build_arrange(const CpuContext&, const CpuGroupView& view) {
     const std::string& type = view.head().type;
     const std::size_t bits = view.outputs[0].dtype.bits();
-    if (view.group.oprs.size() != 1 || view.inputs.empty() || bits < 8 || view.inputs[0].dtype.bits() != bits) return std::nullopt;
+    if (view.group.oprs.size() != 1 || view.inputs.empty() || bits < 8 || view.inputs[0].dtype.bits() != bits)
+        return std::nullopt;
     const std::size_t size = bits / 8;
     if (type == "Dimshuffle") return dimshuffle(view, size);
     if (type == "Broadcast") return broadcast_to(view, size);

@@ -17,7 +17,8 @@ public:
 
     std::size_t own_bytes() const { return 2 * ((statistics_ * sizeof(float) + 63) / 64 * 64); }
 
-    Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::byte* scratch) override {
+    Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                       std::byte* scratch) override {
         auto* factor = reinterpret_cast<float*>(scratch);
         auto* addend = reinterpret_cast<float*>(scratch + own_bytes() / 2);
         const auto* scale = reinterpret_cast<const float*>(inputs[1]);
@@ -29,14 +30,16 @@ public:
         for (std::size_t i = 0; i < statistics_; ++i) {
             const double inverse = 1 / std::sqrt(static_cast<double>(variance[i]) + static_cast<double>(epsilon_));
             factor[i] = static_cast<float>(static_cast<double>(scale[i]) * inverse);
-            addend[i] = static_cast<float>(static_cast<double>(bias[i]) - static_cast<double>(mean[i]) * static_cast<double>(scale[i]) * inverse);
+            addend[i] = static_cast<float>(static_cast<double>(bias[i]) -
+                                           static_cast<double>(mean[i]) * static_cast<double>(scale[i]) * inverse);
             if (saved_) {
                 saved_mean[i] = mean[i];
                 saved_inverse[i] = static_cast<float>(inverse);
             }
         }
         std::fill_n(outputs[2], reserve_bytes_, std::byte{0});
-        const std::array<const std::byte*, 3> operands = {inputs[0], reinterpret_cast<const std::byte*>(factor), reinterpret_cast<const std::byte*>(addend)};
+        const std::array<const std::byte*, 3> operands = {inputs[0], reinterpret_cast<const std::byte*>(factor),
+                                                          reinterpret_cast<const std::byte*>(addend)};
         return apply_->run(operands, outputs.subspan(3), scratch + own_bytes());
     }
 
@@ -54,7 +57,8 @@ private:
 
 std::optional<CpuKernelChoice> build_batch_norm(const CpuContext& context, const CpuGroupView& view) {
     const Opr& opr = view.head();
-    if (opr.type != "BatchNorm" || view.group.oprs.size() != 1 || view.inputs.size() != 5 || view.outputs.size() != 4) return std::nullopt;
+    if (opr.type != "BatchNorm" || view.group.oprs.size() != 1 || view.inputs.size() != 5 || view.outputs.size() != 4)
+        return std::nullopt;
     if (opr.param().enum_name("fwd_mode") != "INFERENCE") return std::nullopt;
     for (const CpuValueInfo& input : view.inputs)
         if (input.dtype.id != DTypeId::float32) return std::nullopt;
@@ -62,7 +66,8 @@ std::optional<CpuKernelChoice> build_batch_norm(const CpuContext& context, const
     const Shape& param = view.inputs[1].shape;
     const std::size_t statistics = param.elements();
     const std::optional<Shape> joined = broadcast(param, shape);
-    if (param.ndim() != shape.ndim() || !joined || *joined != shape || view.outputs[3].shape != shape || shape.elements() == 0) return std::nullopt;
+    if (param.ndim() != shape.ndim() || !joined || *joined != shape || view.outputs[3].shape != shape || shape.elements() == 0)
+        return std::nullopt;
     for (std::size_t i = 1; i < 5; ++i)
         if (view.inputs[i].shape.elements() != statistics) return std::nullopt;
     const std::size_t saved = view.outputs[0].shape.elements();

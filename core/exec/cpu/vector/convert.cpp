@@ -63,10 +63,10 @@ MGS_INLINE void load_plain(const std::byte* bytes, float* to, std::size_t count)
 
 /// Bounds as floats that convert back into the dtype's range; whole numbers there are exact or beyond rounding.
 template <class T>
-MGS_INLINE void store_quantized(const float* from, std::byte* bytes, std::size_t count, float scale, std::int32_t zero, float low, float high) {
+MGS_INLINE void store_quantized(const float* from, std::byte* bytes, std::size_t count, float scale, std::int32_t zero, float low,
+                                float high) {
     T* to = reinterpret_cast<T*>(bytes);
-    for (std::size_t i = 0; i < count; ++i)
-        to[i] = static_cast<T>(round_away(bounded(from[i] / scale, low, high)) + zero);
+    for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<T>(round_away(bounded(from[i] / scale, low, high)) + zero);
 }
 
 template <class T>
@@ -147,8 +147,8 @@ MGS_VECTOR_CODE void store(const DType& dtype, const float* from, std::byte* to,
     }
 }
 
-MGS_VECTOR_CODE void requantize_loop(const std::int32_t* sums, float ratio, float low, float high, std::int32_t zero_point, std::int8_t* to,
-                                     std::size_t count) {
+MGS_VECTOR_CODE void requantize_loop(const std::int32_t* sums, float ratio, float low, float high, std::int32_t zero_point,
+                                     std::int8_t* to, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i)
         to[i] = static_cast<std::int8_t>(round_away(bounded(static_cast<float>(sums[i]) * ratio, low, high)) + zero_point);
 }
@@ -165,7 +165,8 @@ void load_floats(const DType& dtype, const std::byte* from, float* to, std::size
 
 void store_floats(const DType& dtype, const float* from, std::byte* to, std::size_t count) { store(dtype, from, to, count); }
 
-void requantize(const std::int32_t* sums, float ratio, std::int32_t low, std::int32_t high, std::int32_t zero_point, std::int8_t* to, std::size_t count) {
+void requantize(const std::int32_t* sums, float ratio, std::int32_t low, std::int32_t high, std::int32_t zero_point,
+                std::int8_t* to, std::size_t count) {
     requantize_loop(sums, ratio, static_cast<float>(low), static_cast<float>(high), zero_point, to, count);
 }
 

@@ -21,6 +21,7 @@ void store_floats(const DType& dtype, const float* from, std::byte* to, std::siz
 
 /// q = acc * ratio (float) rounded half away from zero, at least `low`, at most `high`: the rule for integer convolutions.
 /// `low` is 0 for ReLU. Writes int8.
-void requantize(const std::int32_t* sums, float ratio, std::int32_t low, std::int32_t high, std::int32_t zero_point, std::int8_t* to, std::size_t count);
+void requantize(const std::int32_t* sums, float ratio, std::int32_t low, std::int32_t high, std::int32_t zero_point,
+                std::int8_t* to, std::size_t count);
 
 } // namespace megascope

@@ -19,7 +19,9 @@ Layout result_layout(const CpuGroupView& view) {
     for (const CpuValueInfo& input : view.inputs)
         if (!input.constant && input.shape == out && !input.layout.is_blocked()) return input.layout;
     for (const CpuValueInfo& input : view.inputs)
-        if (!input.constant && input.shape.ndim() == out.ndim() && !input.layout.is_blocked() && !input.layout.is_plain(input.shape)) return input.layout;
+        if (!input.constant && input.shape.ndim() == out.ndim() && !input.layout.is_blocked() &&
+            !input.layout.is_plain(input.shape))
+            return input.layout;
     return Layout::plain(out.ndim());
 }
 
@@ -39,7 +41,8 @@ std::optional<ElemwiseProgram> elemwise_chain(const CpuGroupView& view) {
         const Opr& opr = view.graph.opr(id);
         if (!elemwise_program_supports(opr)) return std::nullopt;
         std::vector<std::size_t> in;
-        for (const VarId var : opr.inputs) in.push_back(std::ranges::find(registers, var, &std::pair<VarId, std::size_t>::first)->second);
+        for (const VarId var : opr.inputs)
+            in.push_back(std::ranges::find(registers, var, &std::pair<VarId, std::size_t>::first)->second);
         registers.emplace_back(opr.outputs.front(), program.add(static_cast<ElemwiseMode>(opr.param().integer("mode")), in));
     }
     return program;
@@ -57,7 +60,8 @@ std::optional<ElemwiseProgram> multi_type_formula(const CpuGroupView& view) {
     const auto formula = static_cast<ElemwiseMode>(*mode);
     if (!has_float_formula(formula) || view.inputs.size() != elemwise_arity(formula)) return std::nullopt;
     for (const CpuValueInfo& input : view.inputs)
-        if (quantized ? !input.dtype.is_quantized() : input.dtype.id == DTypeId::int32 || input.dtype.is_quantized()) return std::nullopt;
+        if (quantized ? !input.dtype.is_quantized() : input.dtype.id == DTypeId::int32 || input.dtype.is_quantized())
+            return std::nullopt;
     ElemwiseProgram program(view.inputs.size());
     std::vector<std::size_t> in(view.inputs.size());
     std::iota(in.begin(), in.end(), std::size_t{0});
@@ -76,10 +80,14 @@ std::optional<ElemwiseProgram> power(const CpuGroupView& view, std::vector<float
     numbers = {inverse ? 1.0F : exponent};
     const float magnitude = std::abs(exponent);
     std::size_t result = 0;
-    if (magnitude == 2) result = apply(square, {0});
-    else if (magnitude == 0.5F) result = apply(ElemwiseMode::sqrt, {0});
-    else if (exponent == 3) result = apply(mul, {apply(square, {0}), 0});
-    else if (exponent != 1 && exponent != -1) result = apply(ElemwiseMode::pow, {0, 1});
+    if (magnitude == 2)
+        result = apply(square, {0});
+    else if (magnitude == 0.5F)
+        result = apply(ElemwiseMode::sqrt, {0});
+    else if (exponent == 3)
+        result = apply(mul, {apply(square, {0}), 0});
+    else if (exponent != 1 && exponent != -1)
+        result = apply(ElemwiseMode::pow, {0, 1});
     if (inverse) apply(true_div, {1, result});
     return program;
 }
@@ -141,11 +149,12 @@ std::optional<CpuKernelChoice> build_elemwise(const CpuContext& context, const C
         operands.push_back({Shape{1}, Layout::plain(1)});
         dtypes.emplace_back(DTypeId::float32);
     }
-    auto kernel = std::make_unique<ElemwiseKernel>(context.threads, *std::move(program), StridedLoop(out, layout, operands), std::move(dtypes),
-                                                   result.dtype, std::move(numbers));
+    auto kernel = std::make_unique<ElemwiseKernel>(context.threads, *std::move(program), StridedLoop(out, layout, operands),
+                                                   std::move(dtypes), result.dtype, std::move(numbers));
     choice.scratch_bytes = kernel->scratch_per_thread() * static_cast<std::size_t>(context.threads.count());
     choice.kernel = std::move(kernel);
-    choice.name = view.group.oprs.size() > 1 ? "one pass over " + std::to_string(view.group.oprs.size()) + " operators" : "vector loop";
+    choice.name =
+        view.group.oprs.size() > 1 ? "one pass over " + std::to_string(view.group.oprs.size()) + " operators" : "vector loop";
     return choice;
 }
 

@@ -8,7 +8,8 @@
 
 namespace megascope {
 
-Expected<void> ElemwiseKernel::run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::byte* scratch) {
+Expected<void> ElemwiseKernel::run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                                   std::byte* scratch) {
     constexpr std::size_t tile = ElemwiseProgram::tile;
     if (loop_.run_length() == 0) return {};
     const std::size_t chunks = loop_.runs() * ((loop_.run_length() + tile - 1) / tile);
@@ -29,11 +30,13 @@ void ElemwiseKernel::gather(std::size_t operand, const std::byte* from, std::int
     const std::size_t size = inputs_[operand].bits() / 8;
     std::array<std::byte, ElemwiseProgram::tile * sizeof(float)> together;
     const auto bytes = static_cast<std::ptrdiff_t>(size) * step;
-    for (std::size_t i = 0; i < count; ++i) std::memcpy(together.data() + i * size, from + static_cast<std::ptrdiff_t>(i) * bytes, size);
+    for (std::size_t i = 0; i < count; ++i)
+        std::memcpy(together.data() + i * size, from + static_cast<std::ptrdiff_t>(i) * bytes, size);
     load_floats(inputs_[operand], together.data(), to, count);
 }
 
-void ElemwiseKernel::run_piece(std::size_t begin, std::size_t end, std::span<const std::byte* const> inputs, std::byte* out, float* temporary) const {
+void ElemwiseKernel::run_piece(std::size_t begin, std::size_t end, std::span<const std::byte* const> inputs, std::byte* out,
+                               float* temporary) const {
     constexpr std::size_t tile = ElemwiseProgram::tile;
     const std::size_t operands = loop_.operands();
     const std::size_t length = loop_.run_length();

@@ -20,7 +20,8 @@ public:
         : threads_(threads), program_(std::move(program)), loop_(std::move(loop)), inputs_(std::move(inputs)), output_(output),
           numbers_(std::move(numbers)) {}
 
-    Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::byte* scratch) override;
+    Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                       std::byte* scratch) override;
 
     /// Intermediate values, one tile per operand, one for the result before it is stored.
     [[nodiscard]] std::size_t scratch_per_thread() const {
@@ -28,7 +29,8 @@ public:
     }
 
 private:
-    void run_piece(std::size_t begin, std::size_t end, std::span<const std::byte* const> inputs, std::byte* out, float* temporary) const;
+    void run_piece(std::size_t begin, std::size_t end, std::span<const std::byte* const> inputs, std::byte* out,
+                   float* temporary) const;
     void gather(std::size_t operand, const std::byte* from, std::int64_t step, float* to, std::size_t count) const;
 
     const CpuThreads threads_;

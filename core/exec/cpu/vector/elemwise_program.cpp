@@ -43,7 +43,8 @@ void ElemwiseProgram::run(const float* const* inputs, float* out, std::size_t co
         const Formula& formula = formulas_[i];
         std::array<const float*, 4> in{};
         for (std::size_t k = 0; k < elemwise_arity(formula.mode); ++k)
-            in[k] = formula.in[k] < inputs_ ? inputs[formula.in[k]] : temporary + formulas_[formula.in[k] - inputs_].buffer * tile;
+            in[k] =
+                formula.in[k] < inputs_ ? inputs[formula.in[k]] : temporary + formulas_[formula.in[k] - inputs_].buffer * tile;
         float* to = i + 1 == formulas_.size() ? out : temporary + formula.buffer * tile;
         float_formula(formula.mode, in[0], in[1], in[2], in[3], to, count);
     }

@@ -5,8 +5,8 @@
 namespace megascope {
 namespace {
 
-#define MGS_LOOP(expression)                                                                                                                 \
-    for (std::size_t i = 0; i < count; ++i) out[i] = (expression);                                                                           \
+#define MGS_LOOP(expression)                                                                                                     \
+    for (std::size_t i = 0; i < count; ++i) out[i] = (expression);                                                               \
     return true
 
 /// False for modes that have no vector form here.
@@ -63,7 +63,8 @@ bool has_float_formula(ElemwiseMode mode) {
     return elemwise_real<float>(mode, nothing);
 }
 
-void float_formula(ElemwiseMode mode, const float* a, const float* b, const float* c, const float* d, float* out, std::size_t count) {
+void float_formula(ElemwiseMode mode, const float* a, const float* b, const float* c, const float* d, float* out,
+                   std::size_t count) {
     if (vector_formula(mode, a, b, c, d, out, count)) return;
     // Modes without a formula never get here: programs are checked with `has_float_formula`.
     static_cast<void>(elemwise_real<float>(mode, ElemwiseBlock<float>{{a, b, c, d}, out, count}));

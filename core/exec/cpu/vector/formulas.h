@@ -11,6 +11,7 @@ namespace megascope {
 
 /// out[i] = mode(a[i], b[i], c[i], d[i]) for i < count; unused operands may be null. `out` may equal an operand.
 /// Vector code for the common modes, chosen for the processor when the program starts; plain loops for the rest.
-void float_formula(ElemwiseMode mode, const float* a, const float* b, const float* c, const float* d, float* out, std::size_t count);
+void float_formula(ElemwiseMode mode, const float* a, const float* b, const float* c, const float* d, float* out,
+                   std::size_t count);
 
 } // namespace megascope

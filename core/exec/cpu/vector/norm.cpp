@@ -42,14 +42,16 @@ MGS_VECTOR_CODE Statistics statistics(const float* x, std::size_t count) {
     return {m, static_cast<float>(squares / static_cast<double>(count) - off * off)};
 }
 
-MGS_VECTOR_CODE void normalise(const float* x, float* y, std::size_t count, float mean, float factor, const float* weight, const float* bias) {
+MGS_VECTOR_CODE void normalise(const float* x, float* y, std::size_t count, float mean, float factor, const float* weight,
+                               const float* bias) {
     if (weight)
         for (std::size_t i = 0; i < count; ++i) y[i] = (x[i] - mean) * factor * weight[i] + bias[i];
     else
         for (std::size_t i = 0; i < count; ++i) y[i] = (x[i] - mean) * factor;
 }
 
-MGS_VECTOR_CODE void scale_shift(const float* x, float* y, std::size_t count, float mean, float factor, float weight, float bias) {
+MGS_VECTOR_CODE void scale_shift(const float* x, float* y, std::size_t count, float mean, float factor, float weight,
+                                 float bias) {
     for (std::size_t i = 0; i < count; ++i) y[i] = (x[i] - mean) * factor * weight + bias;
 }
 
@@ -79,7 +81,8 @@ std::size_t rows_per_piece(std::size_t length) { return std::max<std::size_t>(1,
 
 class SoftmaxKernel final : public CpuKernel {
 public:
-    SoftmaxKernel(const CpuThreads& threads, std::size_t rows, std::size_t length) : threads_(threads), rows_(rows), length_(length) {}
+    SoftmaxKernel(const CpuThreads& threads, std::size_t rows, std::size_t length)
+        : threads_(threads), rows_(rows), length_(length) {}
 
     Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::byte*) override {
         const auto* x = reinterpret_cast<const float*>(inputs[0]);
@@ -155,7 +158,8 @@ std::optional<NormRows> norm_rows(const Opr& opr, const Shape& data) {
     if (opr.type == "LayerNorm") {
         const std::uint64_t dims = opr.param().u64("normalized_dim");
         if (dims > data.ndim()) return std::nullopt;
-        for (std::size_t i = 0; i < data.ndim(); ++i) (i < data.ndim() - dims ? rows.rows : rows.length) *= static_cast<std::size_t>(data[i]);
+        for (std::size_t i = 0; i < data.ndim(); ++i)
+            (i < data.ndim() - dims ? rows.rows : rows.length) *= static_cast<std::size_t>(data[i]);
         return rows;
     }
     if (data.ndim() < 3 || opr.param().enum_name("format") != "NCHW") return std::nullopt;
@@ -175,7 +179,9 @@ std::optional<NormRows> norm_rows(const Opr& opr, const Shape& data) {
 std::optional<CpuKernelChoice> build_norm(const CpuContext& context, const CpuGroupView& view) {
     const Opr& opr = view.head();
     const bool softmax = opr.type == "Softmax";
-    if (view.group.oprs.size() != 1 || (!softmax && opr.type != "LayerNorm" && opr.type != "GroupNorm" && opr.type != "InstanceNorm")) return std::nullopt;
+    if (view.group.oprs.size() != 1 ||
+        (!softmax && opr.type != "LayerNorm" && opr.type != "GroupNorm" && opr.type != "InstanceNorm"))
+        return std::nullopt;
     if (!all_float(view.inputs) || !all_float(view.outputs) || view.inputs[0].shape.elements() == 0) return std::nullopt;
     const Shape& shape = view.inputs[0].shape;
     CpuKernelChoice choice;

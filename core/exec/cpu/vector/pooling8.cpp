@@ -35,15 +35,20 @@ public:
     Pooling8Kernel(const CpuThreads& threads, const Pool8& pool)
         : threads_(threads), pool_(pool), is_signed_(pool.dtype.id == DTypeId::int8 || pool.dtype.id == DTypeId::qint8) {}
 
-    std::size_t scratch_bytes() const { return static_cast<std::size_t>(pool_.channels * threads_.count()) * sizeof(std::int32_t); }
+    std::size_t scratch_bytes() const {
+        return static_cast<std::size_t>(pool_.channels * threads_.count()) * sizeof(std::int32_t);
+    }
 
-    Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::byte* scratch) override {
+    Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                       std::byte* scratch) override {
         const auto channels = static_cast<std::size_t>(pool_.channels);
         const auto pixels = static_cast<std::size_t>(pool_.batch * pool_.out_h * pool_.out_w);
-        threads_.parallel_for(pixels, std::max<std::size_t>(1, 4096 / channels), [&](std::size_t begin, std::size_t end, std::size_t piece) {
-            auto* sums = reinterpret_cast<std::int32_t*>(scratch) + piece * channels;
-            for (std::size_t p = begin; p < end; ++p) pixel(static_cast<std::int64_t>(p), inputs[0], outputs[0] + p * channels, sums);
-        });
+        threads_.parallel_for(pixels, std::max<std::size_t>(1, 4096 / channels),
+                              [&](std::size_t begin, std::size_t end, std::size_t piece) {
+                                  auto* sums = reinterpret_cast<std::int32_t*>(scratch) + piece * channels;
+                                  for (std::size_t p = begin; p < end; ++p)
+                                      pixel(static_cast<std::int64_t>(p), inputs[0], outputs[0] + p * channels, sums);
+                              });
         return {};
     }
 
@@ -65,8 +70,10 @@ private:
                 const std::byte* at = image + static_cast<std::size_t>(((n * pool_.in_h + h) * pool_.in_w + x) * pool_.channels);
                 const auto* s8 = reinterpret_cast<const std::int8_t*>(at);
                 const auto* u8 = reinterpret_cast<const std::uint8_t*>(at);
-                if (maximum) is_signed_ ? take_larger_s8(s8, sums, channels) : take_larger_u8(u8, sums, channels);
-                else is_signed_ ? add_up_s8(s8, sums, channels) : add_up_u8(u8, sums, channels);
+                if (maximum)
+                    is_signed_ ? take_larger_s8(s8, sums, channels) : take_larger_u8(u8, sums, channels);
+                else
+                    is_signed_ ? add_up_s8(s8, sums, channels) : add_up_u8(u8, sums, channels);
             }
         if (maximum) {
             for (std::size_t c = 0; c < channels; ++c) out[c] = static_cast<std::byte>(sums[c]);
@@ -80,7 +87,8 @@ private:
         for (std::size_t c = 0; c < channels; ++c) out[c] = static_cast<std::byte>(mean(sums[c] + missing, count));
     }
 
-    /// Plain integers truncate, signed quantized numbers round half away from zero, asymmetric ones half up (they are not negative).
+    /// Plain integers truncate, signed quantized numbers round half away from zero, asymmetric ones half up (they are not
+    /// negative).
     [[nodiscard]] std::int32_t mean(std::int32_t sum, std::int32_t count) const {
         if (!pool_.dtype.is_quantized()) return sum / count;
         if (pool_.dtype.is_asymmetric()) return (2 * sum + count) / (2 * count);

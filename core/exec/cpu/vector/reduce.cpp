@@ -121,7 +121,8 @@ double start_value(ReduceMode mode) {
 
 class ReduceKernel final : public CpuKernel {
 public:
-    ReduceKernel(const CpuThreads& threads, ReduceMode mode, std::vector<ReduceAxis> axes) : threads_(threads), mode_(mode), axes_(std::move(axes)) {
+    ReduceKernel(const CpuThreads& threads, ReduceMode mode, std::vector<ReduceAxis> axes)
+        : threads_(threads), mode_(mode), axes_(std::move(axes)) {
         if (axes_.empty()) axes_.push_back({1, true});
         // Pieces for threads: along the outermost axis when it is kept.
         for (const ReduceAxis& axis : axes_) (axis.reduced ? folded_ : results_) *= axis.size;
@@ -129,7 +130,8 @@ public:
 
     std::size_t scratch_bytes() const { return results_ * sizeof(double); }
 
-    Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::byte* scratch) override {
+    Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                       std::byte* scratch) override {
         const auto* x = reinterpret_cast<const float*>(inputs[0]);
         auto* sums = reinterpret_cast<double*>(scratch);
         auto* out = reinterpret_cast<float*>(outputs[0]);
@@ -160,8 +162,10 @@ private:
     void fold(std::size_t depth, const float* x, double* sums) const {
         const ReduceAxis& axis = axes_[depth];
         if (depth + 1 == axes_.size()) {
-            if (axis.reduced) *sums = fold_run(mode_, x, axis.size, *sums);
-            else fold_row(mode_, x, sums, axis.size);
+            if (axis.reduced)
+                *sums = fold_run(mode_, x, axis.size, *sums);
+            else
+                fold_row(mode_, x, sums, axis.size);
             return;
         }
         std::size_t in_step = 1;
@@ -200,8 +204,10 @@ std::optional<CpuKernelChoice> build_reduce(const CpuContext& context, const Cpu
         const std::int64_t size = src.shape[axis];
         if (size == 1) continue;
         const bool reduced = axis < skipped || dst.shape[axis - skipped] == 1;
-        if (!axes.empty() && axes.back().reduced == reduced) axes.back().size *= static_cast<std::size_t>(size);
-        else axes.push_back({static_cast<std::size_t>(size), reduced});
+        if (!axes.empty() && axes.back().reduced == reduced)
+            axes.back().size *= static_cast<std::size_t>(size);
+        else
+            axes.push_back({static_cast<std::size_t>(size), reduced});
     }
     CpuKernelChoice choice;
     choice.input_layouts.assign(view.inputs.size(), from);

@@ -14,8 +14,8 @@ void copy_run(const std::byte* from, std::ptrdiff_t from_step, std::byte* to, st
 
 } // namespace
 
-StridedCopy::StridedCopy(std::size_t element_size, const Shape& box, const std::vector<std::int64_t>& from_strides, std::int64_t from_offset,
-                         const std::vector<std::int64_t>& to_strides, std::int64_t to_offset)
+StridedCopy::StridedCopy(std::size_t element_size, const Shape& box, const std::vector<std::int64_t>& from_strides,
+                         std::int64_t from_offset, const std::vector<std::int64_t>& to_strides, std::int64_t to_offset)
     : size_(element_size), from_offset_(from_offset * static_cast<std::int64_t>(element_size)),
       to_offset_(to_offset * static_cast<std::int64_t>(element_size)), empty_(box.elements() == 0) {
     const auto bytes = static_cast<std::int64_t>(element_size);

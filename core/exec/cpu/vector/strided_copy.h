@@ -11,8 +11,8 @@ namespace megascope {
 /// Copies a box of elements between two places with any strides. Strides and offsets count elements.
 class StridedCopy {
 public:
-    StridedCopy(std::size_t element_size, const Shape& box, const std::vector<std::int64_t>& from_strides, std::int64_t from_offset,
-                const std::vector<std::int64_t>& to_strides, std::int64_t to_offset);
+    StridedCopy(std::size_t element_size, const Shape& box, const std::vector<std::int64_t>& from_strides,
+                std::int64_t from_offset, const std::vector<std::int64_t>& to_strides, std::int64_t to_offset);
 
     void run(const std::byte* from, std::byte* to) const;
 

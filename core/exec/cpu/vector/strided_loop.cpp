@@ -4,7 +4,8 @@
 
 namespace megascope {
 
-StridedLoop::StridedLoop(const Shape& result, const Layout& layout, std::span<const StridedOperand> operands) : operands_(operands.size()) {
+StridedLoop::StridedLoop(const Shape& result, const Layout& layout, std::span<const StridedOperand> operands)
+    : operands_(operands.size()) {
     // Strides of each operand along the result's axes; 0 where it repeats.
     std::vector<std::vector<std::int64_t>> strides(operands.size(), std::vector<std::int64_t>(result.ndim()));
     for (std::size_t k = 0; k < operands.size(); ++k) {
