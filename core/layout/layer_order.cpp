@@ -129,6 +129,26 @@ public:
         }
     }
 
+    /// Moves the trunk of one value, or a single box, to the outside of all its layers: a jump that sweeps do not make.
+    void perturb(std::uint32_t& random) {
+        const auto next = [&] { return random = random * 1664525U + 1013904223U, random >> 8U; };
+        const std::size_t r = first_ + next() % (last_ - first_ + 1);
+        const auto& layer = g_.layers[r];
+        const std::uint32_t vertex = layer[next() % layer.size()];
+        const bool left = next() % 2 == 0;
+        const auto move = [&](std::uint32_t v) {
+            auto& l = g_.layers[g_.rank[v]];
+            l.erase(l.begin() + g_.position[v]);
+            l.insert(left ? l.begin() : l.end(), v);
+            g_.renumber(g_.rank[v]);
+        };
+        move(vertex);
+        if (!g_.is_dummy(vertex)) return;
+        // Neighbouring dummies of a trunk have consecutive numbers.
+        for (std::uint32_t v = vertex + 1; v < g_.vertex_count() && g_.rank[v] == g_.rank[v - 1] + 1 && g_.rank[v] <= last_; ++v) move(v);
+        for (std::uint32_t v = vertex; v > g_.node_count && g_.rank[v - 1] + 1 == g_.rank[v] && g_.rank[v - 1] >= first_; --v) move(v - 1);
+    }
+
 private:
     void sort_layer(std::size_t r, bool by_upper, bool bias_right, bool median) {
         auto& layer = g_.layers[r];
@@ -241,15 +261,17 @@ struct Plan {
     int sweeps;   ///< at most this many per start
     int patience; ///< sweeps without a better result before a start is given up
     int transpositions;
+    int jumps; ///< further attempts from the best order, each after a perturbation
 };
 
 /// Small pieces are worth many attempts; large ones get a few, so that the whole stays near linear.
 Plan plan_for(std::size_t vertices, std::size_t total, int effort) {
-    if (effort <= 0) return {1, 2, 1, 1};
-    if (vertices <= 400 && total <= 60000) return {8, 32, 8, 16};
-    if (vertices <= 4000 && total <= 60000) return {4, 24, 6, 8};
-    if (vertices <= 40000) return {2, 12, 3, 4};
-    return {1, 8, 2, 2};
+    if (effort <= 0) return {1, 2, 1, 1, 0};
+    const int jumps = total > 30000 ? 0 : static_cast<int>(std::min<std::size_t>(60, 90000 / vertices));
+    if (vertices <= 400 && total <= 60000) return {8, 32, 8, 16, jumps};
+    if (vertices <= 4000 && total <= 60000) return {4, 24, 6, 8, jumps};
+    if (vertices <= 40000) return {2, 12, 3, 4, 0};
+    return {1, 8, 2, 2, 0};
 }
 
 void solve(PieceOrder& piece, const Plan& plan, const CancelToken& cancel) {
@@ -270,6 +292,19 @@ void solve(PieceOrder& piece, const Plan& plan, const CancelToken& cancel) {
         int idle = 0;
         for (int i = 0; i < plan.sweeps && idle < plan.patience && fewest != 0 && !cancel.cancelled(); ++i) {
             piece.sweep(i % 2 == (start % 2 == 0 ? 0 : 1), i / 2 % 2 == 1, start >= 4);
+            piece.transpose(plan.transpositions);
+            idle = keep_if_better() ? 0 : idle + 1;
+        }
+    }
+    std::uint32_t random = 1;
+    for (int jump = 0; jump < plan.jumps && fewest != 0 && !cancel.cancelled(); ++jump) {
+        piece.set(best);
+        piece.perturb(random);
+        piece.transpose(plan.transpositions);
+        keep_if_better();
+        int idle = 0;
+        for (int i = 0; i < plan.sweeps && idle < 4 && fewest != 0; ++i) {
+            piece.sweep((i + jump) % 2 == 0, i / 2 % 2 == 1, jump % 3 == 2);
             piece.transpose(plan.transpositions);
             idle = keep_if_better() ? 0 : idle + 1;
         }

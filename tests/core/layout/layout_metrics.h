@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "layout/layout.h"
@@ -16,7 +17,7 @@ struct LayoutMetrics {
     std::size_t overlaps = 0;       ///< pairs of boxes that overlap
     std::size_t through_boxes = 0;  ///< (edge, box) pairs where the edge runs through a box it does not belong to
     std::size_t through_frames = 0; ///< boxes outside a cluster that overlap its frame, and inside that leave it
-    std::size_t crossings = 0;      ///< crossings of edges that share no node
+    std::size_t crossings = 0;      ///< of lines whose edges share no node
     std::size_t taken_out = 0;
     double straight = 0;            ///< share of the drawn edges that are one vertical line
     double bends_per_edge = 0;
@@ -144,7 +145,16 @@ inline LayoutMetrics measure(const LayoutInput& input, const LayoutResult& r, bo
     }
 
     if (!crossings) return m;
-    std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+    // Lines of one value that coincide are one line on paper: they count once.
+    std::sort(lines.begin(), lines.end(), [&](const MetricLine& a, const MetricLine& b) {
+        const auto key = [&](const MetricLine& l) { return std::tuple(std::min(l.y0, l.y1), input.edges[l.edge].from, l.x0, l.y0, l.x1, l.y1, l.edge); };
+        return key(a) < key(b);
+    });
+    lines.erase(std::unique(lines.begin(), lines.end(),
+                            [&](const MetricLine& a, const MetricLine& b) {
+                                return input.edges[a.edge].from == input.edges[b.edge].from && a.x0 == b.x0 && a.y0 == b.y0 && a.x1 == b.x1 && a.y1 == b.y1;
+                            }),
+                lines.end());
     for (std::size_t i = 0; i < lines.size(); ++i) {
         const double high = std::max(lines[i].y0, lines[i].y1);
         for (std::size_t k = i + 1; k < lines.size() && std::min(lines[k].y0, lines[k].y1) < high; ++k) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "core/layout/generated_graphs.h"
 #include "core/layout/layout_metrics.h"
@@ -197,6 +198,51 @@ private slots:
                 shortcut[from] = shortcut[from - 1] = 1;
         for (std::size_t v = 1; v < g.nodes.size(); ++v)
             if (!shortcut[v]) QVERIFY(std::abs(r->nodes[v].center_x() - r->nodes[0].center_x()) < 0.5);
+    }
+
+    // dot is the measure. (At 300 operators it takes minutes on the training graph, so that row is missing.)
+    void crossingsAreNearDots_data() {
+        QTest::addColumn<QString>("kind");
+        QTest::addColumn<int>("size");
+        for (const char* kind : {"resnet", "xfmr", "xfmrhub", "incep", "train"})
+            for (const int size : {100, 300})
+                if (size == 100 || QLatin1String(kind) != QLatin1String("train")) QTest::addRow("%s %d", kind, size) << QString(kind) << size;
+    }
+    void crossingsAreNearDots() {
+        QFETCH(QString, kind);
+        QFETCH(int, size);
+        const LayoutInput input = layout_input(generate_graph(kind.toStdString(), static_cast<std::size_t>(size)));
+        LayoutOptions options;
+        const auto own = run_layout(input, options);
+        options.engine = LayoutEngine::graphviz;
+        const auto dot = run_layout(input, options);
+        QVERIFY(own && dot);
+        const std::size_t a = measure(input, *own).crossings, b = measure(input, *dot).crossings;
+        QVERIFY2(static_cast<double>(a) <= 1.25 * static_cast<double>(b), qPrintable(QStringLiteral("%1 against dot's %2").arg(a).arg(b)));
+    }
+
+    void manyValuesBetweenFramesRunAsOneLine() {
+        // Ten operators of one frame each feed one of another.
+        LayoutInput input;
+        input.clusters.resize(2);
+        for (int i = 0; i < 20; ++i) input.nodes.push_back({60, 30, i < 10 ? 0 : 1});
+        for (std::uint32_t i = 0; i < 10; ++i) input.edges.push_back({i, i + 10});
+        const auto r = run_layout(input);
+        QVERIFY(r);
+        // All cross the border of the first frame at the same point.
+        std::set<double> exits;
+        for (std::size_t e = 0; e < 10; ++e) {
+            QCOMPARE(r->edges[e].values, 10U);
+            for (const LayoutPoint& p : r->route(e))
+                if (std::abs(p.y - r->clusters[0].bottom()) < 1e-6) exits.insert(p.x);
+        }
+        QCOMPARE(exits.size(), std::size_t{1});
+        QCOMPARE(measure(input, *r).through_boxes, 0U);
+        // Three values are few enough to run apart.
+        input.edges.resize(3);
+        const auto few = run_layout(input);
+        QVERIFY(few);
+        QCOMPARE(few->edges[0].values, 1U);
     }
 
     void equalInputGivesEqualOutput() {

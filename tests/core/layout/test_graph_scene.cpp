@@ -1,0 +1,248 @@
+#include <QtTest>
+
+#include <algorithm>
+
+#include "graph/graph.h"
+#include "layout/graph_scene.h"
+#include "layout/narrow_cuts.h"
+#include "layout/scopes.h"
+
+using namespace megascope;
+
+namespace {
+
+/// Builds graphs whose operators and vars are named as MegEngine names them.
+class Builder {
+public:
+    VarId add(const char* type, const char* name, std::vector<VarId> inputs, const char* opr_name = nullptr) {
+        Opr o;
+        o.type = type;
+        o.name = opr_name ? opr_name : name;
+        o.inputs = std::move(inputs);
+        const auto id = builder_.add(std::move(o), 1, std::string_view(type) == "Host2DeviceCopy");
+        const VarId out = builder_.opr(*id).outputs[0];
+        builder_.var(out).name = name;
+        return out;
+    }
+    VarId constant(const char* name) {
+        const VarId v = add("ImmutableTensor", name, {});
+        builder_.opr(OprId(builder_.opr_count() - 1)).tensors.emplace_back();
+        return v;
+    }
+    std::shared_ptr<const Graph> finish(VarId output) {
+        (void)builder_.add_output({output, 0, {}});
+        return builder_.finish();
+    }
+
+private:
+    GraphBuilder builder_;
+};
+
+/// Two residual blocks and a head; the additions carry names of the optimizer.
+std::shared_ptr<const Graph> two_blocks() {
+    Builder b;
+    VarId x = b.add("Host2DeviceCopy", "data", {});
+    for (const char* block : {"body.0", "body.1"}) {
+        const std::string base = block;
+        const VarId w1 = b.constant((base + ".conv1.weight").c_str()), w2 = b.constant((base + ".conv2.weight").c_str());
+        VarId y = b.add("Convolution", (base + ".conv1.Convolution").c_str(), {x, w1});
+        y = b.add("Elemwise", (base + ".relu.RELU").c_str(), {y});
+        y = b.add("Convolution", "conv(a,b)[3]", {y, w2});
+        y = b.add("Elemwise", "ADD(x,y)[4]", {y, x});
+        x = b.add("Elemwise", (base + ".RELU").c_str(), {y});
+    }
+    const VarId w = b.constant("head.weight");
+    return b.finish(b.add("MatrixMul", "head.MatrixMul", {x, w}));
+}
+
+const Group* find(const GroupTree& tree, std::string_view path) {
+    for (const Group& g : tree.groups())
+        if (g.path == path) return &g;
+    return nullptr;
+}
+
+} // namespace
+
+class GraphSceneTest : public QObject {
+    Q_OBJECT
+private slots:
+    void scopesOfNames_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QString>("scope");
+        QTest::newRow("var of a module") << "layers.0.conv1.Convolution[2]" << "layers.0.conv1";
+        QTest::newRow("param") << "blk0.ln1.weight" << "blk0.ln1";
+        QTest::newRow("no module") << "RELU[0]" << "";
+        QTest::newRow("expression") << "ADD(layers.0.x,conv[3])[48]" << "";
+        QTest::newRow("constant") << "const{4,3,7,7}[1769]" << "";
+        QTest::newRow("number") << "const<0.354>[593]" << "";
+    }
+    void scopesOfNames() {
+        QFETCH(QString, name);
+        QFETCH(QString, scope);
+        QCOMPARE(QString::fromStdString(std::string(scope_of_name(name.toStdString()))), scope);
+    }
+
+    void commonScopes() {
+        QCOMPARE(common_scope("a.b.c", "a.b.d"), std::string_view("a.b"));
+        QCOMPARE(common_scope("a.b", "a.b.d"), std::string_view("a.b"));
+        QCOMPARE(common_scope("layer1", "layer12"), std::string_view(""));
+        QCOMPARE(common_scope("a", "a"), std::string_view("a"));
+        QCOMPARE(common_scope("", "a"), std::string_view(""));
+    }
+
+    void rolesOfOperators() {
+        Builder b;
+        const VarId x = b.add("Host2DeviceCopy", "x", {});                     // 0
+        const VarId shape = b.add("GetVarShape", "s", {x});                    // 1
+        const VarId n = b.add("Subtensor", "n", {shape});                      // 2
+        const VarId minus = b.constant("const<-1>[8]");                        // 3
+        const VarId target = b.add("Concat", "t", {n, minus});                 // 4
+        const VarId y = b.add("Reshape", "y", {x, target});                    // 5
+        const VarId ones = b.add("Broadcast", "ones", {minus, target});        // 6: data again
+        const auto g = b.finish(b.add("Elemwise", "z", {y, ones}));            // 7
+        const std::vector<OprRole> expected = {OprRole::input, OprRole::shape, OprRole::shape, OprRole::constant, OprRole::shape,
+                                               OprRole::compute, OprRole::compute, OprRole::compute};
+        QVERIFY(opr_roles(*g) == expected);
+    }
+
+    void aShapeThatIsAnOutputStaysVisible() {
+        Builder b;
+        const VarId x = b.add("Host2DeviceCopy", "x", {});
+        const auto g = b.finish(b.add("GetVarShape", "s", {x}));
+        QVERIFY(opr_roles(*g)[1] == OprRole::compute);
+    }
+
+    void modulesBecomeGroups() {
+        const auto s = analyse_structure(two_blocks());
+        const GroupTree& tree = *s->groups;
+        const Group* first = find(tree, "body.0");
+        const Group* second = find(tree, "body.1");
+        QVERIFY(first && second);
+        // The optimizer's convolution and addition belong to the block whose RELU reads them.
+        QCOMPARE(first->total, 5U);
+        QCOMPARE(second->total, 5U);
+        QCOMPARE(first->alike, 2U);
+        QCOMPARE(second->alike_index, 1U);
+        QVERIFY(first->parent.valid());
+        QCOMPARE(tree.group(first->parent).path, std::string("body"));
+        QVERIFY(!tree.of(OprId(0U)).valid()); // the input stays outside
+        // A constant stands with its reader.
+        const Opr& w = s->graph->opr(OprId(1U));
+        QCOMPARE(w.type, std::string("ImmutableTensor"));
+        QVERIFY(tree.of(w.id) == first->id);
+    }
+
+    void oneNameInTwoPlacesIsTwoGroups() {
+        Builder b;
+        VarId x = b.add("Host2DeviceCopy", "data", {});
+        for (const char* between : {"POOL", "EXP"}) {
+            x = b.add("Elemwise", "blk.a.RELU", {x});
+            x = b.add("Elemwise", "blk.b.RELU", {x});
+            x = b.add("Elemwise", between, {x});
+            x = b.add("Elemwise", (std::string("other.") + between).c_str(), {x});
+            x = b.add("Elemwise", (std::string("other.2.") + between).c_str(), {x});
+        }
+        const auto s = analyse_structure(b.finish(x));
+        QCOMPARE(std::count_if(s->groups->groups().begin(), s->groups->groups().end(), [](const Group& g) { return g.path == "blk"; }), 2L);
+    }
+
+    void longGraphsWithoutNamesAreCutAtRepeatedNarrowPlaces() {
+        // 200 blocks of: Convolution, Elemwise, Convolution, Elemwise (reads the block's input).
+        Builder b;
+        VarId x = b.add("Host2DeviceCopy", "", {});
+        for (int i = 0; i < 200; ++i) {
+            VarId y = b.add("Convolution", "", {x});
+            y = b.add("Pooling", "", {y});
+            y = b.add("Convolution", "", {y});
+            x = b.add("Elemwise", "", {y, x});
+        }
+        const auto s = analyse_structure(b.finish(x));
+        QVERIFY(!s->groups->groups().empty());
+        std::size_t inner = 0, whole = 0;
+        for (const Group& g : s->groups->groups()) {
+            QVERIFY(g.origin == Group::Origin::structure);
+            if (!g.children.empty() || g.oprs.empty()) continue;
+            ++inner;
+            whole += g.oprs.size() % 4 == 0;
+        }
+        QVERIFY(inner >= 20);
+        QVERIFY(whole + 3 >= inner); // nearly all hold whole blocks
+    }
+
+    void cutsCoverTheSequence() {
+        NarrowCutInput input;
+        for (std::uint32_t i = 0; i < 1000; ++i) {
+            input.live.push_back(i % 10 == 9 ? 1 : 3);
+            input.signature.push_back(i % 10);
+        }
+        const auto cuts = narrow_cuts(input, 20);
+        QCOMPARE(cuts.front(), 0U);
+        QCOMPARE(cuts.back(), 1000U);
+        for (std::size_t i = 1; i < cuts.size(); ++i) {
+            QVERIFY(cuts[i] > cuts[i - 1]);
+            QVERIFY(cuts[i] - cuts[i - 1] <= 40);
+            if (i + 1 < cuts.size()) QCOMPARE(input.live[cuts[i] - 1], 1); // only narrow places
+        }
+    }
+
+    void scenesFoldAndCollapse() {
+        const auto s = analyse_structure(two_blocks());
+        SceneOptions options;
+        options.expanded.assign(s->groups->groups().size(), 1);
+        const GraphScene open = build_scene(s, options);
+        QCOMPARE(open.nodes.size(), 13U); // data, 5 + 5, head, output
+        QCOMPARE(open.frames.size(), 3U); // body, 0, 1
+        QCOMPARE(open.pills.size(), 5U);
+
+        options.expanded.assign(s->groups->groups().size(), 0);
+        const GraphScene closed = build_scene(s, options);
+        QCOMPARE(closed.nodes.size(), 4U); // data, body, head, output
+        QCOMPARE(closed.edges.size(), 3U);
+        QVERIFY(closed.frames.empty());
+
+        options.groups = false;
+        options.fold_constants = false;
+        const GraphScene flat = build_scene(s, options);
+        QCOMPARE(flat.nodes.size(), s->graph->oprs().size() + 1);
+        QVERIFY(flat.pills.empty());
+    }
+
+    void collapsedScenesHaveNoCycles() {
+        // Collapse every single group by itself: no box may reach itself.
+        const auto s = analyse_structure(two_blocks());
+        for (const Group& g : s->groups->groups()) {
+            SceneOptions options;
+            options.expanded.assign(s->groups->groups().size(), 1);
+            options.expanded[g.id.index()] = 0;
+            GraphScene scene = build_scene(s, options);
+            measure_scene(scene, [](const SceneNode&) { return SceneSize{60, 30}; }, [](GroupId) { return SceneSize{50, 20}; });
+            const auto layout = run_layout(scene.layout);
+            QVERIFY(layout);
+            for (const EdgeRoute& r : layout->edges) QVERIFY(!r.against_flow);
+        }
+    }
+
+    void firstPicturesStaySmall() {
+        const auto s = analyse_structure(two_blocks());
+        const auto all = default_expansion(*s, 100);
+        QVERIFY(std::all_of(all.begin(), all.end(), [](auto e) { return e == 1; }));
+        const auto few = default_expansion(*s, 6); // opening body gives two boxes in it, opening those is too much
+        QCOMPARE(std::count(few.begin(), few.end(), 1), 1L);
+        const auto depth = expansion_to_depth(*s->groups, 1);
+        QCOMPARE(std::count(depth.begin(), depth.end(), 1), 1L);
+    }
+
+    void onlyWhatIsWanted() {
+        const auto s = analyse_structure(two_blocks());
+        SceneOptions options;
+        options.groups = false;
+        options.only.assign(s->graph->oprs().size(), 0);
+        options.only[0] = options.only[3] = 1; // data and the first convolution
+        const GraphScene scene = build_scene(s, options);
+        QCOMPARE(scene.nodes.size(), 2U);
+        QCOMPARE(scene.edges.size(), 1U);
+    }
+};
+
+QTEST_APPLESS_MAIN(GraphSceneTest)
+#include "test_graph_scene.moc"
