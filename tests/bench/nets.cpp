@@ -28,7 +28,9 @@ int usage() {
     std::puts(
         "bench_nets [--backend cpu] [--threads 1] [--iterations 50] [--warmup 5] [--unfused] [--steps] [--machine] FILE…\n"
         "Runs testcase 0 of each file (a dump with testcases). --steps prints where the time goes, --machine measures what\n"
-        "one core can do at most and relates the rates to it.");
+        "one core can do at most and relates the rates to it. Operations and bytes are those of the operators one by one:\n"
+        "Winograd's algorithm does fewer, and values that stay in a cache or are fused away cost no memory, so both may pass 100 "
+        "%.");
     return 2;
 }
 
@@ -150,7 +152,7 @@ int main(int argc, char** argv) {
                             verdict.expected, verdict.got, static_cast<unsigned long long>(verdict.index));
         if (options.machine) {
             const Rates work = work_of(path);
-            std::printf("  %.1f GFLOP/s (%.0f %% of a core's peak), %.1f GB/s (%.0f %% of copying)\n",
+            std::printf("  %.1f GFLOP/s (%.0f %% of a core's peak), operands %.1f GB/s (%.0f %% of copying)\n",
                         work.flops / seconds.front() / 1e9, 100 * work.flops / seconds.front() / limits.flops,
                         work.bytes / seconds.front() / 1e9, 100 * work.bytes / seconds.front() / limits.bytes);
         }
