@@ -97,8 +97,8 @@ void MainWindow::arrange(Perspective perspective) {
     inspectorDock_->setVisible(true);
     tableDock_->setVisible(true);
     const int unit = fontMetrics().averageCharWidth();
-    resizeDocks({outlineDock_, inspectorDock_}, {unit * 40, unit * 48}, Qt::Horizontal);
-    resizeDocks({testcaseDock_, inspectorDock_}, {unit * 40, unit * 48}, Qt::Horizontal);
+    resizeDocks({outlineDock_, inspectorDock_}, {unit * 44, unit * 48}, Qt::Horizontal);
+    resizeDocks({testcaseDock_, inspectorDock_}, {unit * 44, unit * 48}, Qt::Horizontal);
     resizeDocks({tableDock_}, {std::max(height() * 3 / 10, fontMetrics().height() * 8)}, Qt::Vertical);
     resizeDocks({outlineDock_, testcaseDock_}, {300, 180}, Qt::Vertical);
 }

@@ -1,4 +1,5 @@
 #include <QAction>
+#include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QLineEdit>
 #include <QListWidget>
@@ -194,6 +195,10 @@ private slots:
         window.show();
         QMimeData data;
         data.setUrls({QUrl::fromLocalFile(sample_)});
+        // Qt delivers a drop only to the widget that a drag entered before.
+        QDragEnterEvent enter(QPoint(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(&window, &enter);
+        QVERIFY(enter.isAccepted());
         QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
         QApplication::sendEvent(&window, &drop);
         QTRY_VERIFY(window.documents()->model());

@@ -140,6 +140,7 @@ QString styleSheet(const QPalette& p) {
                "QHeaderView::section { background: %3; color: %4; padding: 4px 6px; border: 0; border-right: 1px solid %1;"
                " border-bottom: 1px solid %1; }"
                "QAbstractItemView { outline: 0; }"
+               "QAbstractScrollArea::corner { background: transparent; border: 0; }"
                "QTreeView::item, QListView::item { padding: 2px 0; }"
                "QScrollBar { background: transparent; border: 0; }"
                "QScrollBar:vertical { width: 12px; } QScrollBar:horizontal { height: 12px; }"
