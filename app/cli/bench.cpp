@@ -164,7 +164,7 @@ void add_bench(CLI::App& app, int& status) {
     command->add_option("file", options->file, "A dump (.mge), with or without testcases")->required();
     command->add_option("--testcase", options->testcases, "The testcase whose inputs are used (0)")->expected(1);
     add_run_flags(*command, options->flags, options->seed);
-    command->add_option("--iter", options->iterations, "Counted runs")->capture_default_str()->check(CLI::PositiveNumber);
+    command->add_option("--iter", options->iterations, "Counted runs")->capture_default_str()->check(CLI::Range(1, 1000000));
     command->add_option("--warmup", options->warmup, "Runs before them, shown apart")->capture_default_str();
     command->add_option("--compare", options->compare, "A second backend to measure");
     command->add_option("--top", options->top, "Rows of the operator tables")->capture_default_str();

@@ -1,5 +1,6 @@
 // megascope-cli: Megascope without a window.
 
+#include <cstdio>
 #include <exception>
 #include <new>
 
@@ -34,5 +35,8 @@ int main(int argc, char** argv) {
     } catch (const std::exception& error) {
         return cli::report({ErrorCode::run_failed, error.what(), std::nullopt, {}});
     }
+    // What was printed may still be on its way; a full disk must not look like success.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout))
+        return cli::report({ErrorCode::io, "The output cannot be written.", std::nullopt, {}});
     return status;
 }

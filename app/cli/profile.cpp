@@ -83,7 +83,7 @@ void add_profile(CLI::App& app, int& status) {
     command->add_option("-o,--output", options->output, "The JSON file to write")->required();
     command->add_option("--testcase", options->testcases, "The testcase whose inputs are used (0)")->expected(1);
     add_run_flags(*command, options->flags, options->seed);
-    command->add_option("--iter", options->iterations, "Counted runs")->capture_default_str()->check(CLI::PositiveNumber);
+    command->add_option("--iter", options->iterations, "Counted runs")->capture_default_str()->check(CLI::Range(1, 1000000));
     command->add_option("--warmup", options->warmup, "Runs before them that do not count")->capture_default_str();
     command->callback([options, command, &status] {
         const auto flags = finish_run_flags(options->flags, *command, options->seed);

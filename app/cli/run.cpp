@@ -46,7 +46,7 @@ std::string verdict_table(const RunReport& report, bool no_times) {
         if (run.error) table.add({std::to_string(run.testcase), run.error->where, coloured("error", 31)});
         for (const AssertVerdict& v : run.verdicts) {
             if (!v.mismatch.empty()) {
-                table.add({std::to_string(run.testcase), v.name, result_text(false), "", plain_number(v.tolerance), v.mismatch});
+                table.add({std::to_string(run.testcase), v.name, result_text(v.passed), v.passed ? plain_number(v.max_error) : "", plain_number(v.tolerance), v.mismatch});
                 continue;
             }
             table.add({std::to_string(run.testcase), v.name, result_text(v.passed), format_number(v.max_error, 3), format_number(v.tolerance, 3),
@@ -180,7 +180,7 @@ void add_run(CLI::App& app, int& status) {
     command->add_option("file", options->file, "A dump (.mge), with or without testcases")->required();
     command->add_option("--testcase", options->testcases, "Only this testcase (may be repeated); otherwise all")->allow_extra_args(false);
     add_run_flags(*command, options->flags, options->seed);
-    command->add_option("--iter", options->iterations, "Counted runs per testcase; the time shown is their median")->capture_default_str()->check(CLI::PositiveNumber);
+    command->add_option("--iter", options->iterations, "Counted runs per testcase; the time shown is their median")->capture_default_str()->check(CLI::Range(1, 1000000));
     command->add_option("--warmup", options->warmup, "Runs before them that do not count")->capture_default_str();
     command->add_option("--save", options->save, "Folder that gets every output as a .npy file");
     command->add_flag("--json", options->json, "The result as JSON");

@@ -34,11 +34,11 @@ std::shared_ptr<const OprTimes> timesOf(const GraphProfile& profile, const std::
         const auto& device = longest.device[of_opr[i].index()];
         const auto& host = longest.host[of_opr[i].index()];
         if (host) times->host[i] = host->duration();
-        if (const auto& span = device ? device : host) {
-            times->seconds[i] = span->kernel_time();
-            times->total += span->kernel_time();
-        }
+        if (const auto& span = device ? device : host) times->seconds[i] = span->kernel_time();
     }
+    // Shares are of the whole profile, whether or not all of it was matched.
+    for (std::size_t i = 0; i < profile.oprs.size(); ++i)
+        if (const auto& span = longest.device[i] ? longest.device[i] : longest.host[i]) times->total += span->kernel_time();
     return times;
 }
 
@@ -148,7 +148,7 @@ void DocumentController::joinProfile() {
             joined->opened = opened;
             joined->join = join_profile(*facts->graph, facts->info, *opened->profile);
             if (cancel.cancelled()) return CancelToken::error();
-            if (joined->join.matched() > 0) joined->times = timesOf(*opened->profile, joined->join.of_opr, QFileInfo(opened->path).fileName().toStdString());
+            if (joined->join.trustworthy()) joined->times = timesOf(*opened->profile, joined->join.of_opr, QFileInfo(opened->path).fileName().toStdString());
             return joined;
         },
         this,

@@ -155,7 +155,7 @@ void MainWindow::showJoined(const std::shared_ptr<const JoinedProfile>& joined) 
     if (joined->times) {
         setTimes(joined->times);
     } else {
-        error_->showMessage(ErrorBar::Severity::warning, tr("No operator of this profile is in the open model; its times are shown in the timeline only."));
+        error_->showMessage(ErrorBar::Severity::warning, tr("This profile is of another model: only %1 % of its time belongs to operators of the open one. Its times are shown in the timeline only.").arg(joined->join.time_matched * 100, 0, 'f', 1));
     }
 }
 

@@ -20,7 +20,7 @@ struct AssertVerdict {
     Shape shape;             ///< of the expected tensor
     double expected = 0;     ///< the two values there
     double got = 0;
-    std::string mismatch;    ///< not empty when they cannot be compared: a sentence (shapes or dtypes differ)
+    std::string mismatch;    ///< not empty when they were not compared element by element: a sentence that says why
 };
 
 /// Precondition: both have values. Any dtypes; quantized ones by their real values. Bool compares exactly.

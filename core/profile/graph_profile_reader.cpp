@@ -21,6 +21,11 @@ struct Malformed {
 };
 struct Stopped {};
 
+std::string without_full_stop(std::string text) {
+    while (text.ends_with('.')) text.pop_back();
+    return text;
+}
+
 std::optional<std::uint64_t> to_number(std::string_view text) {
     std::uint64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -366,11 +371,18 @@ bool looks_like_graph_profile(std::span<const std::byte> bytes) {
 
 Expected<std::shared_ptr<const GraphProfile>> read_graph_profile(std::span<const std::byte> bytes, const CancelToken& cancel,
                                                                  const Progress& progress) {
-    const simdjson::padded_string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const auto first = all.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos) return fail(ErrorCode::foreign, "This is an empty file, not a GraphProfiler profile.");
+    if (all[first] == '[') return fail(ErrorCode::foreign, "This is a JSON list (of trace events, perhaps), not a GraphProfiler profile.");
+    if (all[first] != '{') return fail(ErrorCode::foreign, "This is not a JSON document, so it is no GraphProfiler profile.");
+    if (all.substr(first, 4096).find("\"traceEvents\"") != std::string_view::npos)
+        return fail(ErrorCode::foreign, "This is a trace of events (Chrome's format), not a GraphProfiler profile.");
+    const simdjson::padded_string text(all);
     od::parser parser;
     od::document document;
     if (const auto error = parser.iterate(text).get(document))
-        return fail(ErrorCode::foreign, std::string("This is not a JSON document: ") + simdjson::error_message(error) + ".");
+        return fail_at(ErrorCode::corrupt, std::string("This JSON document is broken or cut off: ") + without_full_stop(simdjson::error_message(error)) + ".", bytes.size());
 
     const auto offset = [&]() -> std::optional<std::uint64_t> {
         const char* at = nullptr;
@@ -390,7 +402,7 @@ Expected<std::shared_ptr<const GraphProfile>> read_graph_profile(std::span<const
     } catch (const Stopped&) {
         return CancelToken::error();
     } catch (const simdjson::simdjson_error& error) {
-        return broken(std::string("the JSON is broken, ") + error.what());
+        return broken(std::string("the JSON is broken, ") + without_full_stop(error.what()));
     }
 }
 

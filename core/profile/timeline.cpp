@@ -7,6 +7,18 @@
 
 namespace megascope {
 
+namespace {
+
+/// `CompNode("cpu0:0" from "xpux:0")` → `cpu0:0`; other texts as they are.
+std::string_view physical(std::string_view place) {
+    constexpr std::string_view prefix = "CompNode(\"";
+    if (!place.starts_with(prefix)) return place;
+    place.remove_prefix(prefix.size());
+    return place.substr(0, place.find('"'));
+}
+
+} // namespace
+
 std::size_t TimelineRow::first_at(double time) const {
     // Slices are sorted by start. Walk back from the first one that starts behind `time` to the outermost slice that covers it.
     auto at = static_cast<std::size_t>(std::upper_bound(start.begin(), start.end(), time) - start.begin());
@@ -53,8 +65,7 @@ std::size_t fill_row(TimelineRow& row, std::vector<TimelineSlice>& slices) {
 std::shared_ptr<const Timeline> timeline_of(std::shared_ptr<const GraphProfile> profile) {
     auto timeline = std::make_shared<Timeline>();
     timeline->profile = profile;
-    double first = std::numeric_limits<double>::infinity();
-    double last = -first;
+    double last = 0;
     std::size_t crossing = 0;
     const auto add = [&](const std::vector<ProfileRecord>& records, TimelineRowKind kind, const char* group, const char* unnamed) {
         std::map<std::string_view, std::vector<TimelineSlice>> by_place;
@@ -62,14 +73,19 @@ std::shared_ptr<const Timeline> timeline_of(std::shared_ptr<const GraphProfile> 
             const double start = record.span.start * 1e6;
             const double end = record.span.end * 1e6;
             if (!(end >= start)) continue;
-            first = std::min(first, start);
-            last = std::max(last, end);
             by_place[profile->text(record.where)].push_back(
                 {start, end, timeline->strings.intern(profile->text(profile->oprs[record.opr.index()].name)), record.opr.value(), false});
         }
         for (auto& [place, slices] : by_place) {
+            double origin = std::numeric_limits<double>::infinity();
+            for (const TimelineSlice& slice : slices) origin = std::min(origin, slice.start);
+            for (TimelineSlice& slice : slices) {
+                slice.start -= origin;
+                slice.end -= origin;
+                last = std::max(last, slice.end);
+            }
             TimelineRow row;
-            row.title = place.empty() ? unnamed : std::string(place);
+            row.title = place.empty() ? unnamed : std::string(physical(place));
             row.group = group;
             row.kind = kind;
             crossing += fill_row(row, slices);
@@ -78,11 +94,10 @@ std::shared_ptr<const Timeline> timeline_of(std::shared_ptr<const GraphProfile> 
     };
     add(profile->device, TimelineRowKind::device, "device", "device");
     add(profile->host, TimelineRowKind::thread, "host", "main thread");
-    if (last >= first) {
-        timeline->begin = first;
-        timeline->end = last;
-    }
+    timeline->end = last;
     timeline->warnings = profile->warnings;
+    if (timeline->rows.size() > 1)
+        timeline->warnings.push_back("Device and host clocks have different origins: each row of the timeline starts at its own first record.");
     if (crossing) timeline->warnings.push_back(std::to_string(crossing) + " records overlap on their comp node or thread.");
     return timeline;
 }

@@ -66,8 +66,8 @@ struct Timeline {
     [[nodiscard]] std::size_t slices() const;
 };
 
-/// Rows per comp node and host thread of a GraphProfiler profile. Device times and host times have different origins; they are
-/// shown as they are recorded.
+/// Rows per comp node and host thread of a GraphProfiler profile. Each comp node and the host count from an event of their own, so
+/// nothing says how their times relate: every row begins at its own first record, and a note says so.
 [[nodiscard]] std::shared_ptr<const Timeline> timeline_of(std::shared_ptr<const GraphProfile> profile);
 
 /// Rows per thread of a trace. Begin and end events are paired per thread in time order; what does not pair (an end without a

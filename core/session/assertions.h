@@ -15,6 +15,7 @@ struct Assertion {
     OprId opr;
     VarId expect;
     VarId got;
+    VarId own_error;                         ///< the dump's own error; valid only when the two are in different layouts
     double maxerr = 1e-4;
     std::string name;                        ///< display name of the asserted var
     std::optional<std::size_t> expect_input; ///< position in `graph.inputs()` when `expect` is fed directly

@@ -168,8 +168,8 @@ std::string ProfileJoin::sentence() const {
     part(by_name, "name");
     part(by_var_name, "var name");
     part(by_structure, "structure");
-    return std::to_string(timed_matched) + " of " + std::to_string(timed) + " timed operators matched" +
-           (how.empty() ? std::string() : " (" + how + ")") + ", " + format_number(time_matched * 100, 3) + " % of the device time.";
+    return std::to_string(timed_matched) + " of " + std::to_string(timed) + " timed operators matched, " +
+           format_number(time_matched * 100, 3) + " % of the device time" + (how.empty() ? std::string() : " (all operators: " + how + ")") + ".";
 }
 
 ProfileJoin join_profile(const Graph& graph, const GraphInfo& info, const GraphProfile& profile) {

@@ -20,7 +20,10 @@ struct ProfileJoin {
     double time_matched = 0;           ///< share of the total device time that belongs to matched operators, 0 … 1
 
     [[nodiscard]] std::size_t matched() const { return by_name + by_var_name + by_structure; }
-    /// "212 of 234 operators matched (180 by name, 32 by structure), 98.7 % of the device time."
+    /// Was the profile taken from this graph, or from one much like it? Below half of the time, the few equal shapes and names
+    /// that any two networks have would be shown as measurements.
+    [[nodiscard]] bool trustworthy() const { return matched() > 0 && time_matched >= 0.5; }
+    /// "212 of 234 timed operators matched, 98.7 % of the device time (all operators: 180 by name, 51 by structure)."
     [[nodiscard]] std::string sentence() const;
 };
 

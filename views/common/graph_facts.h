@@ -52,7 +52,7 @@ struct OprTimes {
     std::string source;          ///< "run on cpu, 2 threads", "profile.json"
     std::vector<double> seconds; ///< by OprId; NaN where nothing was measured
     std::vector<double> host;    ///< by OprId: dispatch on the host; NaN where nothing was measured; empty when only one side was
-    double total = 0;            ///< sum of `seconds` over the measured operators
+    double total = 0;            ///< sum over all measured operators, also those that are not in the graph
 
     static constexpr double none = std::numeric_limits<double>::quiet_NaN();
     [[nodiscard]] double of(OprId id) const { return id.index() < seconds.size() ? seconds[id.index()] : none; }

@@ -275,6 +275,7 @@ void TimelineView::paintRow(QPainter& painter, const Band& band, int top) {
                 painter.drawRect(box.adjusted(0, 0, -1, -1));
             }
             if (w > 24 && found) {
+                painter.setFont(font());
                 const QRect inside = box.intersected(area).adjusted(4, 0, -4, 0);
                 if (inside.width() < 16) continue;
                 painter.setPen(readableOn(fill));

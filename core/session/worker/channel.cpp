@@ -123,6 +123,7 @@ Tensor Message::tensor(WireReader& reader) const {
     if (!has_value) return {dtype, shape, nullptr};
     const auto offset = reader.get<std::uint64_t>();
     const std::uint64_t size = tensor_bytes(dtype, shape);
+    if (size == 0 && reader.ok()) return {dtype, shape, allocate_aligned(0)}; // a tensor without elements needs no payload
     if (!reader.ok() || !payload || offset > payload_size || size > payload_size - offset) {
         reader.miss();
         return {};
