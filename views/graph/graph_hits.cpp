@@ -140,4 +140,32 @@ std::vector<std::uint8_t> relations(const GraphPicture& p, const std::vector<std
     return relation;
 }
 
+std::vector<std::uint8_t> neighbourhood(const Graph& graph, OprId opr, int steps) {
+    std::vector<std::uint8_t> near(graph.oprs().size(), 0);
+    std::vector<OprId> ring{opr}, next;
+    near[opr.index()] = 1;
+    const auto reach = [&](OprId other) {
+        if (near[other.index()]) return;
+        near[other.index()] = 1;
+        next.push_back(other);
+    };
+    for (int k = 0; k < steps; ++k) {
+        next.clear();
+        for (OprId id : ring) {
+            for (VarId v : graph.opr(id).inputs) reach(graph.var(v).producer);
+            for (VarId v : graph.opr(id).outputs)
+                for (OprId reader : graph.consumers(v)) reach(reader);
+        }
+        // From a value that half the graph reads everything is near; such ways are not followed further.
+        std::erase_if(next, [&](OprId id) { return graph.opr(id).inputs.empty(); });
+        ring.swap(next);
+    }
+    // What the boxes need for their pills.
+    for (std::size_t i = graph.oprs().size(); i-- > 0;)
+        if (near[i])
+            for (VarId v : graph.oprs()[i].inputs)
+                if (graph.producer(v).inputs.empty() && !graph.producer(v).tensors.empty()) near[graph.producer(v).id.index()] = 1;
+    return near;
+}
+
 } // namespace megascope

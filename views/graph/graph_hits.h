@@ -28,4 +28,8 @@ enum class Walk { up, down, left, right };
 [[nodiscard]] std::vector<std::uint8_t> relations(const GraphPicture& picture, const std::vector<std::uint32_t>& upstream_of,
                                                   const std::vector<std::uint32_t>& downstream_of);
 
+/// By OprId: 1 for the operators within `steps` connections of `opr`, up or down, constants and shape computations of those
+/// included.
+[[nodiscard]] std::vector<std::uint8_t> neighbourhood(const Graph& graph, OprId opr, int steps);
+
 } // namespace megascope

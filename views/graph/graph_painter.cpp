@@ -75,7 +75,7 @@ void GraphPainter::frames(QPainter& painter) {
         painter.setPen(QPen(selected ? style_.accent : style_.frame_border, selected ? 2 : hair));
         if (r.width() < 24 || r.height() < 24) painter.drawRect(shown);
         else painter.drawRoundedRect(shown.adjusted(hair / 2, hair / 2, -hair / 2, -hair / 2), 8, 8);
-        if (t_.scale < 0.3) continue;
+        if (t_.scale < text_scale) continue;
         painter.save();
         painter.setClipRect(shown);
         painter.translate(r.topLeft());

@@ -12,6 +12,7 @@
 #include "views/common/job_runner.h"
 #include "views/common/number_text.h"
 #include "views/common/theme.h"
+#include "views/graph/graph_export.h"
 #include "views/graph/minimap.h"
 
 namespace megascope {
@@ -80,6 +81,9 @@ void GraphView::setGraph(std::shared_ptr<const Graph> graph, std::shared_ptr<con
         selected_var_ = {};
         selected_group_ = {};
         found_.clear();
+        request_.scene.only.clear();
+        if (focus_.valid()) emit focusModeChanged(false);
+        focus_ = {};
         column_.reset();
         highlight_ = {};
     }
@@ -290,6 +294,37 @@ void GraphView::setFound(const std::vector<OprId>& oprs) {
     found_ = oprs;
     applyFound();
     update();
+}
+
+void GraphView::showNextFound(bool backwards) {
+    if (found_.empty()) return;
+    const auto n = found_.size();
+    const auto at = std::find(found_.begin(), found_.end(), selected_opr_);
+    std::size_t next = backwards ? n - 1 : 0;
+    if (at != found_.end()) next = (static_cast<std::size_t>(at - found_.begin()) + (backwards ? n - 1 : 1)) % n;
+    const OprId opr = found_[next];
+    setSelectedOpr(opr);
+    emit oprSelected(opr);
+}
+
+void GraphView::setFocus(OprId opr, int neighbours) {
+    if (!request_.graph || (!opr.valid() && !focus_.valid())) return;
+    if (opr.valid() && opr.index() >= request_.graph->oprs().size()) return;
+    const bool was = focus_.valid();
+    const OprId middle = opr.valid() ? opr : focus_;
+    focus_ = opr;
+    request_.scene.only.clear();
+    if (opr.valid()) request_.scene.only = neighbourhood(*request_.graph, opr, neighbours);
+    Anchor anchor;
+    anchor.opr = middle;
+    anchor.at = QPointF(width() / 2.0, height() / 2.0);
+    startLayout(Keep::anchor, anchor);
+    if (was != opr.valid()) emit focusModeChanged(opr.valid());
+}
+
+Expected<void> GraphView::exportTo(const QString& path) const {
+    if (!picture_) return fail(ErrorCode::invalid_argument, "No graph is shown that could be written.");
+    return export_graph(*picture_, style_, fonts_, paint_, path);
 }
 
 void GraphView::applyFound() {

@@ -46,6 +46,10 @@ public:
     /// The node that shows an operator: itself, its collapsed group, or the reader of a folded constant; nothing without one.
     [[nodiscard]] std::optional<std::uint32_t> nodeOf(OprId opr) const;
 
+    /// Writes the whole drawing or graph; see graph_export.h.
+    [[nodiscard]] Expected<void> exportTo(const QString& path) const;
+    [[nodiscard]] bool inFocusMode() const { return focus_.valid(); }
+
     QSize sizeHint() const override { return {800, 600}; }
     QSize minimumSizeHint() const override { return {160, 120}; }
 
@@ -60,6 +64,10 @@ public slots:
     void clearSelection();
     /// Marks operators that a search found; empty = none.
     void setFound(const std::vector<megascope::OprId>& oprs);
+    /// Selects the next (or previous) of the marked operators, round and round, and sends `oprSelected`.
+    void showNextFound(bool backwards = false);
+    /// Focus mode: draws only what lies within `neighbours` connections of the operator. An invalid id ends it.
+    void setFocus(megascope::OprId opr, int neighbours = 2);
 
     /// Fills boxes by a number per operator (by OprId; nothing = no number) in viridis, with a legend. A group shows the sum.
     /// `unit` formats values: "s" as times, "B" as bytes, other as numbers.
@@ -95,6 +103,7 @@ signals:
     void pictureChanged();
     void failed(const megascope::Error& error);
     void zoomChanged(double scale);
+    void focusModeChanged(bool on);
 
 protected:
     bool event(QEvent* event) override;
@@ -168,6 +177,7 @@ private:
     GroupId selected_group_;
     bool reveal_after_layout_ = false;
     std::vector<OprId> found_;
+    OprId focus_; ///< valid in focus mode
 
     struct Column {
         std::vector<std::optional<double>> values;

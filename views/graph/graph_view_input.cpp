@@ -160,7 +160,7 @@ bool GraphView::event(QEvent* event) {
         case Qt::Key_Left: case Qt::Key_Right: case Qt::Key_Up: case Qt::Key_Down:
             if (!(key->modifiers() & Qt::AltModifier)) event->accept();
             return true;
-        case Qt::Key_F: case Qt::Key_1: case Qt::Key_Plus: case Qt::Key_Minus: case Qt::Key_Return: case Qt::Key_Enter: case Qt::Key_Backspace:
+        case Qt::Key_F: case Qt::Key_1: case Qt::Key_Plus: case Qt::Key_Minus: case Qt::Key_Return: case Qt::Key_Enter: case Qt::Key_Backspace: case Qt::Key_Space:
             if (!(key->modifiers() & ~(Qt::ShiftModifier | Qt::KeypadModifier))) {
                 event->accept();
                 return true;
@@ -218,7 +218,12 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
         emit groupSelected(group);
         return;
     }
+    case Qt::Key_Space:
+        if (focus_.valid()) return setFocus({});
+        if (selected_opr_.valid()) return setFocus(selected_opr_);
+        break;
     case Qt::Key_Escape:
+        if (focus_.valid()) return setFocus({});
         if (selected_opr_.valid() || selected_var_.valid() || selected_group_.valid()) return select({});
         break;
     default: break;

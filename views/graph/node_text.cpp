@@ -145,7 +145,8 @@ QString node_name(const Graph& graph, OprId id, const QString& inside) {
     if (const qsizetype bracket = last.lastIndexOf('['); bracket > 0) last.truncate(bracket);
     if (const qsizetype colon = last.lastIndexOf(QStringLiteral(":o")); colon > 0) last.truncate(colon);
     const QString mode = o.params.empty() || !o.param().type().find("mode") ? QString() : text(o.param().enum_name("mode"));
-    if (last == text(o.type) || (!mode.isEmpty() && (last == mode || mode.endsWith('_' + last))) || o.type.starts_with(last.toStdString()))
+    const QString fused = o.params.empty() || !o.param().type().find("nonlineMode") ? QString() : text(o.param().enum_name("nonlineMode"));
+    if (last == text(o.type) || (!fused.isEmpty() && last == fused) || (!mode.isEmpty() && (last == mode || mode.endsWith('_' + last))) || o.type.starts_with(last.toStdString()))
         name.truncate(std::max<qsizetype>(0, dot));
     if (inside == name || inside.endsWith('.' + name)) return {};
     return name;

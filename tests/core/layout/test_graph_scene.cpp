@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/graph.h"
+#include "layout/graph_documents.h"
 #include "layout/graph_scene.h"
 #include "layout/narrow_cuts.h"
 #include "layout/scopes.h"
@@ -230,6 +231,18 @@ private slots:
         QCOMPARE(std::count(few.begin(), few.end(), 1), 1L);
         const auto depth = expansion_to_depth(*s->groups, 1);
         QCOMPARE(std::count(depth.begin(), depth.end(), 1), 1L);
+    }
+
+    void documentsKeepAnyName() {
+        Builder b;
+        const VarId x = b.add("Host2DeviceCopy", "da\"ta\\\n", {});
+        const auto s = analyse_structure(b.finish(b.add("Elemwise", "bad \xff byte \xe4\xb8\xad", {x})));
+        const std::string json = graph_as_json(*s);
+        QVERIFY(json.find("da\\\"ta\\\\\\u000a") != std::string::npos);
+        QVERIFY(json.find("bad \xef\xbf\xbd byte \xe4\xb8\xad") != std::string::npos);
+        const std::string dot = graph_as_dot(*s);
+        QVERIFY(dot.find("da\\\"ta\\\\ ") != std::string::npos);
+        QVERIFY(dot.find("n0 -> n1") != std::string::npos);
     }
 
     void onlyWhatIsWanted() {

@@ -1,0 +1,98 @@
+#include "views/graph/graph_export.h"
+
+#include <QFileInfo>
+#include <QImage>
+#include <QPainter>
+#include <QPdfWriter>
+#include <QSaveFile>
+#include <QSvgGenerator>
+
+#include <algorithm>
+#include <cmath>
+
+#include "layout/graph_documents.h"
+
+namespace megascope {
+
+namespace {
+
+constexpr double margin = 20;
+
+tl::unexpected<Error> cannot_write(const QString& path, const QString& reason) {
+    return fail_in(ErrorCode::io, "The file cannot be written: " + reason.toStdString() + ".", path.toStdString());
+}
+
+Expected<void> save(const QString& path, const QByteArray& bytes) {
+    QSaveFile file(path);
+    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit()) return cannot_write(path, file.errorString());
+    return {};
+}
+
+} // namespace
+
+Expected<void> export_graph(const GraphPicture& picture, const GraphStyle& style, const GraphFonts& fonts, const GraphPaintOptions& options,
+                            const QString& path) {
+    const QString suffix = QFileInfo(path).suffix().toLower();
+    if (suffix == QStringLiteral("dot") || suffix == QStringLiteral("gv"))
+        return save(path, QByteArray::fromStdString(graph_as_dot(*picture.scene.structure)));
+    if (suffix == QStringLiteral("json")) return save(path, QByteArray::fromStdString(graph_as_json(*picture.scene.structure)));
+
+    const double width = picture.layout.bounds.width + 2 * margin, height = picture.layout.bounds.height + 2 * margin;
+    const GraphHighlight no_highlight;
+    GraphPaintOptions opaque = options;
+    opaque.opacity = 1;
+    GraphPainter graph_painter(picture, style, fonts, no_highlight, opaque);
+    const auto paint = [&](QPainter& painter) {
+        // The painter scales, so that all detail of 100 % is in the file at whatever size it is shown.
+        graph_painter.paint(painter, {1, -margin, -margin}, QRectF(0, 0, width, height));
+    };
+    if (suffix == QStringLiteral("svg")) {
+        QSaveFile file(path);
+        if (!file.open(QIODevice::WriteOnly)) return cannot_write(path, file.errorString());
+        QSvgGenerator svg;
+        svg.setOutputDevice(&file);
+        svg.setResolution(96);
+        svg.setSize(QSizeF(width, height).toSize());
+        svg.setViewBox(QRectF(0, 0, width, height));
+        QPainter painter;
+        if (!painter.begin(&svg)) return cannot_write(path, QStringLiteral("the SVG writer did not start"));
+        paint(painter);
+        painter.end();
+        if (!file.commit()) return cannot_write(path, file.errorString());
+        return {};
+    }
+    if (suffix == QStringLiteral("pdf")) {
+        QSaveFile file(path);
+        if (!file.open(QIODevice::WriteOnly)) return cannot_write(path, file.errorString());
+        {
+            QPdfWriter pdf(&file);
+            constexpr double points_per_unit = 0.75, longest = 14400; // a PDF page has at most 200 inches
+            const double shrink = std::min(1.0, longest / (points_per_unit * std::max(width, height)));
+            pdf.setPageSize(QPageSize(QSizeF(width, height) * points_per_unit * shrink, QPageSize::Point, {}, QPageSize::ExactMatch));
+            pdf.setPageMargins(QMarginsF());
+            pdf.setResolution(288);
+            QPainter painter;
+            if (!painter.begin(&pdf)) return cannot_write(path, QStringLiteral("the PDF writer did not start"));
+            const double scale = 288.0 / 72 * points_per_unit * shrink;
+            painter.scale(scale, scale);
+            paint(painter);
+        }
+        if (!file.commit()) return cannot_write(path, file.errorString());
+        return {};
+    }
+    if (suffix == QStringLiteral("png")) {
+        const double scale = std::min(1.0, 30000 / std::max(width, height));
+        QImage image(std::max(1, static_cast<int>(std::ceil(width * scale))), std::max(1, static_cast<int>(std::ceil(height * scale))), QImage::Format_RGB32);
+        if (image.isNull()) return fail(ErrorCode::out_of_memory, "There is not enough memory for a PNG of this drawing; choose SVG or PDF.");
+        QPainter painter(&image);
+        painter.scale(scale, scale);
+        paint(painter);
+        painter.end();
+        QSaveFile file(path);
+        if (!file.open(QIODevice::WriteOnly) || !image.save(&file, "PNG") || !file.commit()) return cannot_write(path, file.errorString());
+        return {};
+    }
+    return fail(ErrorCode::invalid_argument, "A graph can be written as .svg, .pdf, .png, .dot or .json, not as ." + suffix.toStdString() + ".");
+}
+
+} // namespace megascope
