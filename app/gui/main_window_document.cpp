@@ -62,6 +62,8 @@ void MainWindow::showModel(const std::shared_ptr<const OpenedModel>& opened) {
 
 void MainWindow::fileProblems(const OpenedModel& opened) {
     std::vector<ProblemRow> file;
+    if (const auto graphs = opened.model->graphs.size(); graphs > 1)
+        file.push_back({ProblemRow::Severity::note, {}, tr("This file holds %n graphs; the File tab chooses which one is shown.", nullptr, static_cast<int>(graphs)), {}});
     for (const std::string& warning : opened.model->warnings) file.push_back({ProblemRow::Severity::warning, {}, text(warning), {}});
     problems_->setProblems(tr("file"), std::move(file));
     std::vector<ProblemRow> shapes;
@@ -189,7 +191,7 @@ void MainWindow::updateStatus() {
         if (const auto count = opened->model->testcases.size()) parts << tr("%n testcases", nullptr, static_cast<int>(count));
     }
     fileStatus_->setText(parts.join(QStringLiteral(" · ")));
-    runStatus_->setText(times_ ? tr("%1: %2").arg(text(times_->source), secondsText(times_->total)) : QString());
+    runStatus_->setText(times_ ? tr("%1: operators %2").arg(text(times_->source), secondsText(times_->total)) : QString());
 }
 
 } // namespace megascope

@@ -144,7 +144,13 @@ void MainWindow::showRunTimeline(const std::shared_ptr<const RunReport>& report)
         QStringLiteral("run-timeline"), tr("Preparing the timeline"),
         [report, facts = documents_->model()->facts](const CancelToken&, const Progress&) -> Expected<std::shared_ptr<const RunTimeline>> {
             if (report->testcases.empty() || report->testcases.front().steps.empty()) return fail(ErrorCode::run_failed, "The run recorded no steps.");
-            const auto profile = profile_of_run(*facts->graph, facts->info, report->testcases.front().steps.back());
+            // The iteration of median length stands for all.
+            const TestcaseRun& run = report->testcases.front();
+            std::vector<std::size_t> order(std::min(run.steps.size(), run.seconds.size()));
+            for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+            std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return run.seconds[a] < run.seconds[b]; });
+            const std::size_t middle = order.empty() ? 0 : order[(order.size() - 1) / 2];
+            const auto profile = profile_of_run(*facts->graph, facts->info, run.steps[middle]);
             auto made = std::make_shared<RunTimeline>();
             made->ofOpr = join_profile(*facts->graph, facts->info, *profile).of_opr;
             made->scene = makeTimelineScene(timeline_of(profile));
@@ -166,7 +172,8 @@ void MainWindow::showRunTimeline(const std::shared_ptr<const RunReport>& report)
 
 void MainWindow::runFailed(const Error& error) {
     testcases_->setRunning(false);
-    testcases_->model()->stopped();
+    if (error.code == ErrorCode::cancelled) testcases_->model()->stopped();
+    else testcases_->model()->failed(tr("did not finish"));
     updateActions();
     if (error.code == ErrorCode::cancelled) {
         log_->append(tr("The run was stopped."));

@@ -28,6 +28,13 @@
         </translation>
     </message>
     <message numerus="yes">
+        <source>This file holds %n graphs; the File tab chooses which one is shown.</source>
+        <translation>
+            <numerusform>This file holds %n graph; the File tab chooses which one is shown.</numerusform>
+            <numerusform>This file holds %n graphs; the File tab chooses which one is shown.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>Opened %1: %n slices</source>
         <translation>
             <numerusform>Opened %1: %n slice</numerusform>

@@ -75,6 +75,7 @@ void OutlineModel::setTimes(std::shared_ptr<const OprTimes> times) {
     // Every level shows shares; a layout change makes views ask again without losing what is expanded.
     emit layoutAboutToBeChanged();
     emit layoutChanged();
+    emit headerDataChanged(Qt::Horizontal, ShareColumn, ShareColumn);
 }
 
 void OutlineModel::weigh() {
@@ -129,7 +130,8 @@ int OutlineModel::rowCount(const QModelIndex& parent) const {
 QVariant OutlineModel::data(const QModelIndex& index, int role) const {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
     const Node& node = nodes_[index.internalId()];
-    const double total = nodes_[0].weight;
+    // The same whole as in the operator table.
+    const double total = times_ ? times_->total : nodes_[0].weight;
     const double share = total > 0 ? node.weight / total : 0;
     switch (role) {
     case Qt::DisplayRole:
@@ -173,8 +175,11 @@ QVariant OutlineModel::data(const QModelIndex& index, int role) const {
 }
 
 QVariant OutlineModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-    return section == NameColumn ? tr("Name") : times_ ? tr("Time") : tr("Computation");
+    if (orientation != Qt::Horizontal) return {};
+    if (role == Qt::TextAlignmentRole) return int(section == NameColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter;
+    if (role == Qt::ToolTipRole && section == ShareColumn) return times_ ? tr("Share of the measured time") : tr("Share of the computation (floating-point operations)");
+    if (role != Qt::DisplayRole) return {};
+    return section == NameColumn ? tr("Module") : times_ ? tr("Time") : tr("FLOP");
 }
 
 } // namespace megascope

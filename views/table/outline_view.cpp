@@ -15,7 +15,6 @@ OutlineView::OutlineView(Selection* selection, QWidget* parent) : QWidget(parent
     tree_->setModel(model_);
     tree_->setFrameShape(QFrame::NoFrame);
     tree_->setUniformRowHeights(true);
-    tree_->setHeaderHidden(true);
     tree_->setTextElideMode(Qt::ElideRight);
     tree_->setMouseTracking(true);
     tree_->setIndentation(14);

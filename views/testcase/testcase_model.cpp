@@ -55,10 +55,14 @@ void TestcaseModel::setReport(std::shared_ptr<const RunReport> report) {
     stopped();
 }
 
-void TestcaseModel::stopped() {
+void TestcaseModel::stopped() { endRunning({}); }
+
+void TestcaseModel::failed(const QString& why) { endRunning({State::failed, why}); }
+
+void TestcaseModel::endRunning(const RowState& as) {
     if (states_.empty()) return;
     for (RowState& state : states_)
-        if (state.state == State::running) state = {};
+        if (state.state == State::running) state = as;
     emit dataChanged(index(0), index(rowCount() - 1));
 }
 

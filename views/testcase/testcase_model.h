@@ -27,6 +27,8 @@ public:
     /// Marks the testcases that the report is about; the others keep their state, running ones become pending.
     void setReport(std::shared_ptr<const RunReport> report);
     void stopped();
+    /// What was running failed: the run process ended, or the backend refused.
+    void failed(const QString& why);
 
     [[nodiscard]] int testcases() const { return model_ ? static_cast<int>(model_->testcases.size()) : 0; }
     [[nodiscard]] State state(int row) const { return states_[static_cast<std::size_t>(row)].state; }
@@ -41,6 +43,8 @@ private:
         QString summary; ///< "3.2 ms", "max. error 2.4e-3", an error's sentence
     };
     std::shared_ptr<const Model> model_;
+    void endRunning(const RowState& as);
+
     std::vector<RowState> states_; ///< one per row
 };
 
