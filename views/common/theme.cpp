@@ -221,7 +221,7 @@ QColor viridis(double t) {
 
 QColor diverging(double t, bool dark) {
     t = std::isnan(t) ? 0 : std::clamp(t, -1.0, 1.0);
-    const QColor neutral = dark ? QColor(0x3a, 0x3d, 0x42) : QColor(0xee, 0xee, 0xee);
+    const QColor neutral = dark ? QColor(0x3d, 0x3e, 0x41) : QColor(0xee, 0xee, 0xee);
     const QColor end = t < 0 ? (dark ? oklch(0.68, 0.13, 250) : oklch(0.52, 0.14, 255)) : (dark ? oklch(0.72, 0.14, 60) : oklch(0.60, 0.15, 50));
     return mix(neutral, end, std::abs(t));
 }
