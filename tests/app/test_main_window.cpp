@@ -17,7 +17,9 @@
 #include "views/common/error_bar.h"
 #include "views/graph/graph_view.h"
 #include "views/inspector/inspector.h"
+#include "views/profile/timeline_view.h"
 #include "views/table/table_page.h"
+#include "views/tensor/tensor_view.h"
 #include "tests/views/sample_model.h"
 
 using namespace megascope;
@@ -126,6 +128,38 @@ private slots:
         const TableModel* oprs = window.tablePage("operators")->model();
         const int row = oprs->rowOf(Pick::of(firstOfType(*window.documents()->model()->facts->graph, "Convolution")));
         QVERIFY(!oprs->index(row, oprs->columnOf("time")).data().toString().isEmpty());
+    }
+
+    void profilingShowsTheTimelineAndFollowsTheSelection() {
+        MainWindow window(make_local_runner());
+        window.show();
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        QTRY_VERIFY(window.settled());
+        QTest::keyClick(&window, Qt::Key_F6);
+        auto* timeline = window.findChild<TimelineView*>();
+        QTRY_VERIFY_WITH_TIMEOUT(timeline->scene(), 60000);
+        QTRY_VERIFY(window.settled());
+        // Clicking a slice selects its operator: every slice of a run belongs to the open graph.
+        const TimelineRow& row = timeline->scene()->timeline->rows.front();
+        QVERIFY(row.size() > 10);
+        emit timeline->sliceClicked(0, row.source[5]);
+        QVERIFY(window.selection()->current().opr.valid());
+    }
+
+    void computingAValueShowsIt() {
+        MainWindow window(make_local_runner());
+        window.show();
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        QTRY_VERIFY(window.settled());
+        window.selection()->select(Pick::of(firstOfType(*window.documents()->model()->facts->graph, "Pooling")));
+        auto* compute = window.findChild<QPushButton*>("compute");
+        QTRY_VERIFY(compute->isVisible());
+        QTest::mouseClick(compute, Qt::LeftButton);
+        auto* value = window.findChild<Inspector*>()->findChild<TensorView*>();
+        QTRY_VERIFY_WITH_TIMEOUT(value->tensor().has_value(), 60000);
+        QVERIFY((value->tensor().shape() == Shape{1, 4, 16, 16}));
     }
 
     void aDeadWorkerIsNamedAndCanRunAgain() {
