@@ -85,6 +85,7 @@ void GraphView::setGraph(std::shared_ptr<const Graph> graph, std::shared_ptr<con
         if (focus_.valid()) emit focusModeChanged(false);
         focus_ = {};
         column_.reset();
+        marks_.clear();
         highlight_ = {};
     }
     if (!graph) {
@@ -405,6 +406,7 @@ void GraphView::centerOn(OprId opr) {
 
 void GraphView::setColumnColors(std::vector<std::optional<double>> per_opr, const QString& legend, bool logarithmic, const QString& unit) {
     column_ = Column{std::move(per_opr), legend, unit, logarithmic};
+    marks_.clear();
     applyColours();
     minimap_->setPicture(picture_, paint_);
     update();
@@ -417,8 +419,55 @@ void GraphView::clearColumnColors() {
     update();
 }
 
+void GraphView::setMarks(std::vector<std::uint8_t> mark_of, std::vector<GraphMark> marks) {
+    mark_of_ = std::move(mark_of);
+    marks_ = std::move(marks);
+    if (!marks_.empty()) column_.reset();
+    applyColours();
+    minimap_->setPicture(picture_, paint_);
+    update();
+}
+
+void GraphView::applyMarks() {
+    const GraphScene& scene = picture_->scene;
+    std::vector<std::uint8_t> of_node(scene.nodes.size(), 0);
+    for (std::size_t o = 0; o < std::min(mark_of_.size(), scene.node_of_opr.size()); ++o) {
+        const auto node = mark_of_[o] ? nodeOf(OprId(o)) : std::nullopt; // a folded constant marks its reader
+        if (node) of_node[*node] = std::max(of_node[*node], mark_of_[o]);
+    }
+    paint_.colours.resize(of_node.size());
+    for (std::size_t i = 0; i < of_node.size(); ++i)
+        if (of_node[i] && of_node[i] <= marks_.size()) paint_.colours[i] = marks_[of_node[i] - 1U].colour;
+}
+
+void GraphView::paintMarks(QPainter& painter) const {
+    if (marks_.empty()) return;
+    const QFontMetricsF metrics(font());
+    double widest = 0;
+    for (const GraphMark& m : marks_) widest = std::max(widest, metrics.horizontalAdvance(m.text));
+    const double row = metrics.height() + 4, h = row * static_cast<double>(marks_.size()) + 12;
+    const QRectF box(12, height() - h - 12, widest + 42, h);
+    QColor back = style_.background;
+    back.setAlpha(235);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setFont(font());
+    painter.setBrush(back);
+    painter.setPen(QPen(style_.frame_border, 1));
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
+    double y = box.y() + 6;
+    for (const GraphMark& m : marks_) {
+        painter.setBrush(m.colour);
+        painter.setPen(QPen(style_.frame_border, 1));
+        painter.drawRoundedRect(QRectF(box.x() + 10, y + 3, 14, row - 8), 3, 3);
+        painter.setPen(style_.text);
+        painter.drawText(QPointF(box.x() + 32, y + metrics.ascent() + 1), m.text);
+        y += row;
+    }
+}
+
 void GraphView::applyColours() {
     paint_.colours.clear();
+    if (picture_ && !column_ && !marks_.empty()) return applyMarks();
     if (!column_ || !picture_) return;
     // Sums per node: an operator's own number, a group's total.
     const GraphScene& scene = picture_->scene;
@@ -657,6 +706,7 @@ void GraphView::paintEvent(QPaintEvent*) {
     paint_.opacity = dimmed_ ? 0.4 : 1;
     GraphPainter(*picture_, style_, fonts_, highlight_, paint_).paint(painter, transform_, QRectF(rect()));
     paintLegend(painter);
+    if (!column_) paintMarks(painter);
 }
 
 void GraphView::resizeEvent(QResizeEvent* event) {

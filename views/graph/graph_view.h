@@ -20,6 +20,12 @@ namespace megascope {
 class JobRunner;
 class Minimap;
 
+/// A class of operators that is told apart by colour: "changed", "only here".
+struct GraphMark {
+    QString text;
+    QColor colour;
+};
+
 /// Draws a compute graph and lets people walk through it.
 ///
 /// Layout runs as a job; the old picture stays, dimmed, until the new one is there, and a newer request supersedes an older one.
@@ -73,6 +79,9 @@ public slots:
     /// `unit` formats values: "s" as times, "B" as bytes, other as numbers.
     void setColumnColors(std::vector<std::optional<double>> per_opr, const QString& legend, bool logarithmic, const QString& unit = {});
     void clearColumnColors();
+    /// Fills boxes by class, with a legend: `mark_of` by OprId is 0 (not marked) or 1 + an index into `marks`. A group shows the
+    /// highest number in it. Takes the place of column colours. Empty `marks` ends it.
+    void setMarks(std::vector<std::uint8_t> mark_of, std::vector<megascope::GraphMark> marks);
 
     void setEdgeLabels(megascope::EdgeLabel labels);
     void setEdgeWidthByBytes(bool on);
@@ -134,6 +143,8 @@ private:
     void showStart();
     void applySelection();
     void applyColours();
+    void applyMarks();
+    void paintMarks(QPainter& painter) const;
     void applyFound();
     void reveal(OprId opr);
     void bringIntoView(const LayoutRect& rect);
@@ -186,6 +197,8 @@ private:
         double low = 0, high = 0; ///< among what is shown
     };
     std::optional<Column> column_;
+    std::vector<std::uint8_t> mark_of_;
+    std::vector<GraphMark> marks_;
 
     QPointF press_;
     QPointF last_;
