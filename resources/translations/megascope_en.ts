@@ -19,6 +19,16 @@
     </message>
 </context>
 <context>
+    <name>megascope::GraphDiffView</name>
+    <message numerus="yes">
+        <source>Both graphs are the same: %n operators.</source>
+        <translation>
+            <numerusform>Both graphs are the same: %n operator.</numerusform>
+            <numerusform>Both graphs are the same: %n operators.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>megascope::MainWindow</name>
     <message numerus="yes">
         <source>%n threads</source>

@@ -1,6 +1,6 @@
 // Renders a graph view to a PNG without a display, to look at and to measure.
 // Usage: graph_shot FILE.mge|KIND:N OUT.png [--size WxH] [--ratio R] [--dark] [--zoom Z] [--fit] [--expand all|none|DEPTH]
-//        [--select N] [--labels name|shape|dtype] [--right] [--flat] [--graphviz] [--unfold] [--column] [--at X,Y] [--bench]
+//        [--select N] [--labels name|shape|dtype] [--right] [--flat] [--graphviz] [--unfold] [--column] [--bench] [--diff FILE [--next]]
 
 #include <QApplication>
 #include <QElapsedTimer>
@@ -16,6 +16,7 @@
 #include "format/reader.h"
 #include "opr/catalogue.h"
 #include "views/common/theme.h"
+#include "views/graph/graph_diff_view.h"
 #include "views/graph/graph_view.h"
 #include "views/test_graph_support.h"
 
@@ -58,6 +59,22 @@ int main(int argc, char** argv) {
     const QStringList size = option("--size", "1280x800").split('x');
     const auto graph = load(arguments[1]);
     if (!graph) return 1;
+    if (const QString other = option("--diff"); !other.isEmpty()) {
+        const auto second = load(other);
+        if (!second) return 1;
+        GraphDiffView diff;
+        diff.resize(size[0].toInt(), size[1].toInt());
+        diff.show();
+        diff.setGraphs({graph, std::make_shared<GraphInfo>(infer_graph(*graph)), arguments[1]}, {second, std::make_shared<GraphInfo>(infer_graph(*second)), other});
+        while (!diff.diff() || diff.first()->busy() || diff.second()->busy()) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
+        if (flag("--next")) diff.showNextDifference();
+        QElapsedTimer rest;
+        rest.start();
+        while (rest.elapsed() < 400) QApplication::processEvents(QEventLoop::AllEvents, 50);
+        std::printf("%s\n", qPrintable(diff.summary()));
+        diff.grab().save(arguments[2]);
+        return 0;
+    }
     GraphView view;
     view.resize(size[0].toInt(), size[1].toInt());
     view.show();

@@ -1,5 +1,6 @@
 #include <QAbstractItemModelTester>
-#include <QSignalSpy>
+#include <QScrollBar>
+#include <QTableView>
 #include <QtTest>
 
 #include "views/inspector/describe.h"
@@ -8,6 +9,7 @@
 #include "views/table/outline_model.h"
 #include "views/table/problem_table_model.h"
 #include "views/table/result_table_model.h"
+#include "views/table/table_page.h"
 #include "views/table/var_table_model.h"
 #include "views/testcase/testcase_model.h"
 #include "tests/views/sample_model.h"
@@ -153,6 +155,26 @@ private slots:
         QCOMPARE(model.rowCount(), 49999);
         qInfo("sort %lld ms, filter %lld ms", sorted, filtered);
         QVERIFY(sorted < 3000 && filtered < 3000); // generous: machines are shared
+    }
+
+    void aHundredThousandRowsScrollSmoothly() {
+        NumberTable model(100000);
+        Selection selection;
+        TablePage page("numbers", &model, &selection, nullptr);
+        page.resize(1200, 600);
+        page.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&page));
+        QScrollBar* bar = page.view()->verticalScrollBar();
+        QElapsedTimer clock;
+        clock.start();
+        constexpr int frames = 50;
+        for (int i = 0; i < frames; ++i) {
+            bar->setValue(bar->maximum() / frames * i);
+            page.view()->viewport()->repaint();
+        }
+        const double frame = static_cast<double>(clock.nsecsElapsed()) * 1e-6 / frames;
+        qInfo("%.2f ms a frame", frame);
+        QVERIFY(frame < 50); // aimed at 16; generous because machines are shared
     }
 
     void varsNameProducerAndReaders() {

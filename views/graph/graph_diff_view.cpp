@@ -149,7 +149,7 @@ void GraphDiffView::colour() {
 QString GraphDiffView::summary() const {
     if (!graph_a_ || !graph_b_) return {};
     if (!diff_) return tr("Comparing …");
-    if (differences_.empty()) return tr("Both graphs are the same: %n operator(s).", nullptr, static_cast<int>(diff_->matches.size()));
+    if (differences_.empty()) return tr("Both graphs are the same: %n operators.", nullptr, static_cast<int>(diff_->matches.size()));
     int changed = 0;
     for (const OprMatch& m : diff_->matches) changed += !m.same();
     return tr("%1 the same, %2 differ, %3 only on the left, %4 only on the right")

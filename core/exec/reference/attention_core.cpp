@@ -17,9 +17,8 @@ std::size_t sz(Index value) { return static_cast<std::size_t>(value); }
 std::span<const double> part(std::span<const double> values, Index index, Index size) { return values.subspan(sz(index * size), sz(size)); }
 
 /// y = x W + b for rows of x.
-std::vector<double> project(const Projection& p, std::span<const double> x, std::span<const double> flat) {
+std::vector<double> project(const Projection& p, Index rows, std::span<const double> x, std::span<const double> flat) {
     if (p.out == 0) return {x.begin(), x.end()};
-    const Index rows = static_cast<Index>(x.size()) / p.in;
     auto y = multiply(x, flat.subspan(p.weight, sz(p.in * p.out)), rows, p.in, p.out);
     if (p.bias)
         for (std::size_t i = 0; i < y.size(); ++i) y[i] += flat[*p.bias + i % sz(p.out)];
@@ -27,10 +26,9 @@ std::vector<double> project(const Projection& p, std::span<const double> x, std:
 }
 
 /// Adds the gradients of W and b to `flat_grad` and gives that of x.
-std::vector<double> project_backward(const Projection& p, std::span<const double> x, std::span<const double> dy,
+std::vector<double> project_backward(const Projection& p, Index rows, std::span<const double> x, std::span<const double> dy,
                                      std::span<const double> flat, std::span<double> flat_grad) {
     if (p.out == 0) return {dy.begin(), dy.end()};
-    const Index rows = static_cast<Index>(x.size()) / p.in;
     const auto dw = multiply(transpose(x, rows, p.in), dy, p.in, rows, p.out);
     for (std::size_t i = 0; i < dw.size(); ++i) flat_grad[p.weight + i] += dw[i];
     if (p.bias)
@@ -126,7 +124,7 @@ Expected<Attention> attention_sizes(const Param& param, const Shape& q, const Sh
     }
     if (at > weight_elements)
         return refuse("The weights of the attention have " + std::to_string(weight_elements) + " elements, but its projections need " + std::to_string(at) + ".");
-    if (a.q.size() != a.k.size() || a.q.size() % a.heads != 0 || a.v.size() % a.heads != 0)
+    if (a.q.size() < 1 || a.v.size() < 1 || a.q.size() != a.k.size() || a.q.size() % a.heads != 0 || a.v.size() % a.heads != 0)
         return refuse("Queries of size " + std::to_string(a.q.size()) + ", keys of size " + std::to_string(a.k.size()) + " and values of size " +
                       std::to_string(a.v.size()) + " cannot be split into " + std::to_string(a.heads) + " heads.");
     if (a.residual && a.o.size() != a.q.in)
@@ -136,9 +134,9 @@ Expected<Attention> attention_sizes(const Param& param, const Shape& q, const Sh
 
 AttentionRun attend(const Attention& a, const AttentionInputs& in) {
     AttentionRun run;
-    run.q = project(a.q, in.q, in.weights);
-    run.k = with_added_keys(a, project(a.k, in.k, in.weights), in.bias_k, a.k.size());
-    run.v = with_added_keys(a, project(a.v, in.v, in.weights), in.bias_v, a.v.size());
+    run.q = project(a.q, a.batch * a.queries, in.q, in.weights);
+    run.k = with_added_keys(a, project(a.k, a.batch * a.given, in.k, in.weights), in.bias_k, a.k.size());
+    run.v = with_added_keys(a, project(a.v, a.batch * a.given, in.v, in.weights), in.bias_v, a.v.size());
     run.context.resize(sz(a.batch * a.queries * a.v.size()));
     for (Index b = 0; b < a.batch; ++b)
         for (Index head = 0; head < a.heads; ++head) {
@@ -155,7 +153,7 @@ AttentionRun attend(const Attention& a, const AttentionInputs& in) {
             put_head(multiply(scores, v, a.queries, a.keys, a.v_head()), run.context, b, a.queries, a.v.size(), head, a.v_head());
             run.weights.insert(run.weights.end(), scores.begin(), scores.end());
         }
-    run.out = project(a.o, run.context, in.weights);
+    run.out = project(a.o, a.batch * a.queries, run.context, in.weights);
     if (a.residual)
         for (std::size_t i = 0; i < run.out.size(); ++i) run.out[i] += in.q[i];
     return run;
@@ -164,7 +162,7 @@ AttentionRun attend(const Attention& a, const AttentionInputs& in) {
 AttentionGradients attend_backward(const Attention& a, const AttentionInputs& in, const AttentionRun& run, std::span<const double> diff) {
     AttentionGradients grad;
     grad.weights.resize(in.weights.size());
-    const auto dcontext = project_backward(a.o, run.context, diff, in.weights, grad.weights);
+    const auto dcontext = project_backward(a.o, a.batch * a.queries, run.context, diff, in.weights, grad.weights);
     std::vector<double> dq(run.q.size());
     std::vector<double> dk(run.k.size());
     std::vector<double> dv(run.v.size());
@@ -188,9 +186,9 @@ AttentionGradients attend_backward(const Attention& a, const AttentionInputs& in
             put_head(multiply(ds, k, a.queries, a.keys, a.qk_head()), dq, b, a.queries, a.q.size(), head, a.qk_head());
             put_head(multiply(transpose(ds, a.queries, a.keys), q, a.keys, a.queries, a.qk_head()), dk, b, a.keys, a.k.size(), head, a.qk_head());
         }
-    grad.q = project_backward(a.q, in.q, dq, in.weights, grad.weights);
-    grad.k = project_backward(a.k, in.k, without_added_keys(a, dk, grad.bias_k, a.k.size()), in.weights, grad.weights);
-    grad.v = project_backward(a.v, in.v, without_added_keys(a, dv, grad.bias_v, a.v.size()), in.weights, grad.weights);
+    grad.q = project_backward(a.q, a.batch * a.queries, in.q, dq, in.weights, grad.weights);
+    grad.k = project_backward(a.k, a.batch * a.given, in.k, without_added_keys(a, dk, grad.bias_k, a.k.size()), in.weights, grad.weights);
+    grad.v = project_backward(a.v, a.batch * a.given, in.v, without_added_keys(a, dv, grad.bias_v, a.v.size()), in.weights, grad.weights);
     if (a.residual)
         for (std::size_t i = 0; i < grad.q.size(); ++i) grad.q[i] += diff[i];
     return grad;

@@ -2,35 +2,37 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace megascope {
 
-/// The four pixels around a position of an image plane, for interpolation and its gradients.
-struct Bilinear {
+/// The (up to four) pixels around a position that lie inside an image plane, for interpolation and its gradients.
+class Bilinear {
+public:
     struct Pixel {
         std::size_t at = 0;  ///< element inside the plane
-        double weight = 0;   ///< 0 for pixels outside the image
+        double weight = 0;
         double by_y = 0;     ///< derivative of the weight by the position's y
         double by_x = 0;
     };
-    std::array<Pixel, 4> pixels;
 
-    [[nodiscard]] double value(const double* plane) const {
-        double sum = 0;
-        for (const Pixel& p : pixels) sum += p.weight * plane[p.at];
-        return sum;
+    [[nodiscard]] std::span<const Pixel> pixels() const { return {pixels_.data(), count_}; }
+    void add(const Pixel& pixel) { pixels_[count_++] = pixel; } ///< Precondition: fewer than four so far.
+
+    [[nodiscard]] double value(const double* plane) const { return sum(plane, &Pixel::weight); }
+    [[nodiscard]] double by_y(const double* plane) const { return sum(plane, &Pixel::by_y); }
+    [[nodiscard]] double by_x(const double* plane) const { return sum(plane, &Pixel::by_x); }
+
+private:
+    [[nodiscard]] double sum(const double* plane, double Pixel::* factor) const {
+        double total = 0;
+        for (const Pixel& p : pixels()) total += p.*factor * plane[p.at];
+        return total;
     }
-    [[nodiscard]] double by_y(const double* plane) const {
-        double sum = 0;
-        for (const Pixel& p : pixels) sum += p.by_y * plane[p.at];
-        return sum;
-    }
-    [[nodiscard]] double by_x(const double* plane) const {
-        double sum = 0;
-        for (const Pixel& p : pixels) sum += p.by_x * plane[p.at];
-        return sum;
-    }
+    std::array<Pixel, 4> pixels_;
+    std::size_t count_ = 0;
 };
 
 /// Pixels outside the image count as 0. The position may lie anywhere; one that is not a number reads nothing.
@@ -45,16 +47,14 @@ struct Bilinear {
     const double fx = x - x0;
     const double down = far_edge && fy == 0 ? 0 : 1;
     const double right = far_edge && fx == 0 ? 0 : 1;
-    std::size_t i = 0;
     for (const double dy : {0.0, 1.0})
         for (const double dx : {0.0, 1.0}) {
-            Bilinear::Pixel& p = b.pixels[i++];
             const auto row = static_cast<std::int64_t>(y0 + dy * down);
             const auto column = static_cast<std::int64_t>(x0 + dx * right);
             if (row < 0 || column < 0 || row >= height || column >= width) continue;
             const double wy = dy == 1 ? fy : 1 - fy;
             const double wx = dx == 1 ? fx : 1 - fx;
-            p = {static_cast<std::size_t>(row * width + column), wy * wx, (dy == 1 ? 1 : -1) * wx, (dx == 1 ? 1 : -1) * wy};
+            b.add({static_cast<std::size_t>(row * width + column), wy * wx, (dy == 1 ? 1 : -1) * wx, (dx == 1 ? 1 : -1) * wy});
         }
     return b;
 }

@@ -124,7 +124,7 @@ Expected<void> deformable_backward_data(const KernelArgs& args) {
     for_each_sample(d, to_numbers(args.inputs[2]), [&](const Sample& s) {
         const double g = dcolumn[s.column];
         const double* plane = image.data() + s.plane;
-        for (const Bilinear::Pixel& p : s.pixels.pixels) image_grad[s.plane + p.at] += g * mask[s.mask] * p.weight;
+        for (const Bilinear::Pixel& p : s.pixels.pixels()) image_grad[s.plane + p.at] += g * mask[s.mask] * p.weight;
         offset_grad[s.offset_y] += g * mask[s.mask] * s.pixels.by_y(plane);
         offset_grad[s.offset_x] += g * mask[s.mask] * s.pixels.by_x(plane);
         mask_grad[s.mask] += g * s.pixels.value(plane);
@@ -159,7 +159,9 @@ Expected<PsRoi> psroi_problem(const Param& param, const TensorRef& data, const T
     p.samples = param.integer("sample_per_part");
     p.data = data.shape;
     p.rois = rois.shape[0];
-    if (data.shape.ndim() != 4 || rois.shape.ndim() != 2 || rois.shape[1] != 5 || out != Shape{p.rois, data.shape[1], p.bins_h, p.bins_w})
+    if (p.samples > 1024)
+        return fail(ErrorCode::unsupported, "Region pooling with " + std::to_string(p.samples) + " samples per part and axis is not supported.");
+    if (data.shape.ndim() != 4 || data.shape[2] < 1 || data.shape[3] < 1 || rois.shape.ndim() != 2 || rois.shape[1] != 5 || out != Shape{p.rois, data.shape[1], p.bins_h, p.bins_w})
         return fail(ErrorCode::invalid_argument, "Pooling regions " + rois.shape.text() + " of " + data.shape.text() + " cannot give " + out.text() + ".");
     if (p.moved) {
         p.classes = trans.shape.ndim() == 4 ? trans.shape[1] / 2 : 0;
@@ -262,7 +264,7 @@ Expected<void> psroi_backward(const KernelArgs& args) {
         if (bin.samples.empty()) return;
         const double d = diff[bin.out] / static_cast<double>(bin.samples.size());
         for (const BinSample& s : bin.samples) {
-            for (const Bilinear::Pixel& pixel : s.pixels.pixels) data_grad[s.plane + pixel.at] += d * pixel.weight;
+            for (const Bilinear::Pixel& pixel : s.pixels.pixels()) data_grad[s.plane + pixel.at] += d * pixel.weight;
             if (!p.moved) continue;
             shift_grad[bin.shift_x] += d * s.pixels.by_x(data.data() + s.plane) * p.trans_std * bin.width;
             shift_grad[bin.shift_y] += d * s.pixels.by_y(data.data() + s.plane) * p.trans_std * bin.height;

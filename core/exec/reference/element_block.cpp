@@ -123,7 +123,7 @@ void store_block(const MutTensorRef& t, std::int64_t start, std::span<const std:
 }
 
 std::int64_t wrap_integer(const DType& dtype, std::int64_t value) {
-    if (dtype.is_float()) return value;
+    if (dtype.is_float() || dtype.id == DTypeId::complex64) return value;
     if (dtype.id == DTypeId::bool_) return value != 0;
     if (dtype.id == DTypeId::int1) return value > 0 ? 1 : -1;
     const std::size_t bits = dtype.bits();

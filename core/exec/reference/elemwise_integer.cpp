@@ -38,9 +38,9 @@ Int mod(Int x, Int y) { return y == 0 ? 0 : (y + x % y) % y; }
 std::int64_t rounded_high_half(const DType& dtype, Int x, Int y) {
     const StoredRange range = stored_range(dtype);
     const Int bits = static_cast<Int>(dtype.bits());
-    if (range.low == 0) return (x * y + (Int{1} << (bits - 1))) >> bits;
+    if (range.low == 0) return plus(times(x, y), Int{1} << (bits - 1)) >> bits;
     if (x == range.low && y == range.low) return range.high;
-    return (x * y + (Int{1} << (bits - 2))) >> (bits - 1);
+    return plus(times(x, y), Int{1} << (bits - 2)) >> (bits - 1);
 }
 
 bool elemwise_integer(ElemwiseMode mode, const DType& dtype, const ElemwiseBlock<Int>& b) {

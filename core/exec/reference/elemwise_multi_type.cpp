@@ -91,7 +91,8 @@ Expected<void> multiply_add_to_int8(const KernelArgs& args) {
 Expected<void> multiply_add_integer(const KernelArgs& args) {
     MGS_TRY(needs(args, 3));
     for_each_block<Int>(args.inputs, args.outputs[0], [](const auto& in, Int* out, std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i) out[i] = in[0][i] * in[1][i] + in[2][i];
+        for (std::size_t i = 0; i < count; ++i) // in unsigned numbers, which wrap around
+            out[i] = static_cast<Int>(static_cast<std::uint64_t>(in[0][i]) * static_cast<std::uint64_t>(in[1][i]) + static_cast<std::uint64_t>(in[2][i]));
     });
     return {};
 }

@@ -31,9 +31,12 @@ std::vector<double> gaussian_kernel(std::int64_t size, double sigma) {
 }
 
 /// A size of 0 is taken from sigma: three of them to each side for uint8, four otherwise.
-std::int64_t kernel_size(std::int64_t stored, double sigma, bool is_uint8) {
-    if (stored > 0 || sigma <= 0) return std::max<std::int64_t>(stored, 1);
-    return static_cast<std::int64_t>(std::round(sigma * (is_uint8 ? 3 : 4) * 2 + 1)) | 1;
+Expected<std::int64_t> kernel_size(std::int64_t stored, double sigma, bool is_uint8) {
+    const bool given = stored > 0 || !(sigma > 0);
+    const double size = given ? static_cast<double>(std::max<std::int64_t>(stored, 1)) : std::round(sigma * (is_uint8 ? 3 : 4) * 2 + 1);
+    if (!(size < 4096))
+        return fail(ErrorCode::unsupported, "GaussianBlur with a kernel of " + std::to_string(size) + " elements is too large.");
+    return given ? static_cast<std::int64_t>(size) : static_cast<std::int64_t>(size) | 1;
 }
 
 Expected<void> gaussian_blur(const KernelArgs& args) {
@@ -50,8 +53,10 @@ Expected<void> gaussian_blur(const KernelArgs& args) {
         return fail(ErrorCode::unsupported, "GaussianBlur with border mode " + param.enum_name("border_mode") + " is not supported.");
     const double sigma_x = param.real("sigma_x");
     const double sigma_y = param.real("sigma_y") <= 0 ? sigma_x : param.real("sigma_y");
-    std::vector<double> across = gaussian_kernel(kernel_size(param.integer("kernel_width"), sigma_x, is_uint8), sigma_x);
-    std::vector<double> down = gaussian_kernel(kernel_size(param.integer("kernel_height"), sigma_y, is_uint8), sigma_y);
+    MGS_ASSIGN(const std::int64_t width, kernel_size(param.integer("kernel_width"), sigma_x, is_uint8));
+    MGS_ASSIGN(const std::int64_t height, kernel_size(param.integer("kernel_height"), sigma_y, is_uint8));
+    std::vector<double> across = gaussian_kernel(width, sigma_x);
+    std::vector<double> down = gaussian_kernel(height, sigma_y);
     if (is_uint8) {
         // Fixed point: eight fraction bits per direction, cut off.
         for (std::vector<double>* kernel : {&across, &down})

@@ -2,7 +2,9 @@
 // map (RegionRestrictedConvolution), MaskConvolution and MaskPropagate. NCHW only.
 // A visitor names every product src[i] * filter[j] that belongs to dst[k]; forward and both gradients are sums over it.
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "exec/reference/conv_problem.h"
 #include "exec/reference/kernel_table.h"
@@ -60,6 +62,14 @@ struct Tap {
     std::size_t src, dst;
 };
 
+/// The filter elements that lie over the image when the result is at `out`: [first, end).
+std::pair<Index, Index> taps_inside(const ConvAxis& axis, Index out) {
+    const Index begin = out * axis.stride - axis.pad;
+    const Index first = begin < 0 ? (-begin + axis.dilate - 1) / axis.dilate : 0;
+    const Index end = begin >= axis.in ? 0 : (axis.in - 1 - begin) / axis.dilate + 1;
+    return {first, std::min(end, axis.kernel)};
+}
+
 template <class Body>
 void for_each_tap(const ConvGeometry& g, Body body) {
     const ConvAxis& h = g.axes[1];
@@ -71,12 +81,13 @@ void for_each_tap(const ConvGeometry& g, Body body) {
                 for (t.oh = 0; t.oh < h.out; ++t.oh)
                     for (t.ow = 0; t.ow < w.out; ++t.ow) {
                         t.dst = sz((((t.n * g.groups + t.group) * g.ocpg + t.oc) * h.out + t.oh) * w.out + t.ow);
+                        const auto [first_h, end_h] = taps_inside(h, t.oh);
+                        const auto [first_w, end_w] = taps_inside(w, t.ow);
                         for (t.ic = 0; t.ic < g.icpg; ++t.ic)
-                            for (Index kh = 0; kh < h.kernel; ++kh)
-                                for (Index kw = 0; kw < w.kernel; ++kw) {
+                            for (Index kh = first_h; kh < end_h; ++kh)
+                                for (Index kw = first_w; kw < end_w; ++kw) {
                                     t.ih = t.oh * h.stride - h.pad + kh * h.dilate;
                                     t.iw = t.ow * w.stride - w.pad + kw * w.dilate;
-                                    if (t.ih < 0 || t.ih >= h.in || t.iw < 0 || t.iw >= w.in) continue;
                                     t.kh = g.flip ? h.kernel - 1 - kh : kh;
                                     t.kw = g.flip ? w.kernel - 1 - kw : kw;
                                     t.src = sz((((t.n * g.groups + t.group) * g.icpg + t.ic) * h.in + t.ih) * w.in + t.iw);

@@ -102,7 +102,7 @@ void for_each_window(const Pool& p, Body body) {
 
 /// The divisor of a mean over this window.
 double divisor(const Pool& p, Range rows, Range columns) {
-    if (p.mode == Mode::average) return static_cast<double>(p.height.size * p.width.size);
+    if (p.mode == Mode::average) return static_cast<double>(p.height.size) * static_cast<double>(p.width.size);
     return static_cast<double>((rows.end - rows.begin) * (columns.end - columns.begin));
 }
 

@@ -86,7 +86,7 @@ Expected<void> resize_backward(const KernelArgs& args) {
     const std::string mode = param.enum_name("imode");
     MGS_ASSIGN(const ImageLayout out, image_layout(param.enum_name("format"), args.inputs[0].shape));
     MGS_ASSIGN(const ImageLayout in, image_layout(param.enum_name("format"), args.outputs[0].shape));
-    MGS_TRY(check_images(args, out, in));
+    MGS_TRY(check_images(args, in, out));
     MGS_ASSIGN(const auto rows, general_taps(mode, in.h, out.h));
     MGS_ASSIGN(const auto columns, general_taps(mode, in.w, out.w));
     std::vector<double> grad(args.outputs[0].elements());

@@ -103,14 +103,20 @@ void for_each_bin(const RoiProblem& problem, F f) {
                 for (std::int64_t w = 0; w < out.w; ++w) f(static_cast<std::size_t>(r), c, h, w, out.at(r, c, h, w));
 }
 
-Expected<void> need_nchw(const KernelArgs& args) {
-    if (!args.opr.param().type().find("format") || args.opr.param().enum_name("format") == "NCHW") return {};
-    return fail(ErrorCode::unsupported, args.opr.type + " in format " + args.opr.param().enum_name("format") + " is not supported.");
+/// Format NCHW, and a number of samples per bin that ends in some finite time.
+Expected<void> check_param(const KernelArgs& args) {
+    const Param& param = args.opr.param();
+    if (param.type().find("format") && param.enum_name("format") != "NCHW")
+        return fail(ErrorCode::unsupported, args.opr.type + " in format " + param.enum_name("format") + " is not supported.");
+    for (const char* field : {"sample_height", "sample_width"})
+        if (param.type().find(field) && param.integer(field) > 1024)
+            return fail(ErrorCode::unsupported, args.opr.type + " with " + std::to_string(param.integer(field)) + " samples per bin and axis is not supported.");
+    return {};
 }
 
 /// Inputs: source, regions. Outputs: pooled values, number of the chosen sample (MAX).
 Expected<void> roi_align(const KernelArgs& args) {
-    MGS_TRY(need_nchw(args));
+    MGS_TRY(check_param(args));
     const TensorRef& src = args.inputs[0];
     MGS_ASSIGN(const RoiProblem problem, roi_problem(args, src.shape, args.outputs[0].shape, args.inputs[1]));
     const bool largest = args.opr.param().enum_name("mode") == "MAX";
@@ -149,7 +155,7 @@ Expected<void> need_index(const KernelArgs& args, const TensorRef& diff) {
 
 /// Inputs: gradient, source (for its shape), regions, index.
 Expected<void> roi_align_backward(const KernelArgs& args) {
-    MGS_TRY(need_nchw(args));
+    MGS_TRY(check_param(args));
     const TensorRef& diff = args.inputs[0];
     MGS_ASSIGN(const RoiProblem problem, roi_problem(args, args.outputs[0].shape, diff.shape, args.inputs[2]));
     MGS_TRY(need_index(args, diff));

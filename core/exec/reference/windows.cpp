@@ -78,7 +78,13 @@ Expected<Correlation> correlation_problem(const Param& param, const Shape& data1
     if (param.enum_name("format") != "NCHW") return fail(ErrorCode::unsupported, "Correlation exists for format NCHW only.");
     Correlation c{data1, dst, param.integer("kernel_size"), param.integer("max_displacement"), param.integer("stride1"), param.integer("stride2"),
                   param.integer("pad_size"), param.boolean("is_multiply")};
-    const bool sizes = c.stride1 >= 1 && c.stride2 >= 1 && c.kernel >= 1 && data1.ndim() == 4 && data1 == data2 && dst.ndim() == 4;
+    bool sizes = c.stride1 >= 1 && c.stride2 >= 1 && c.kernel >= 1 && data1.ndim() == 4 && data1 == data2 && dst.ndim() == 4;
+    for (std::size_t axis = 2; sizes && axis < 4; ++axis) {
+        const Index room = data1[axis] + 2 * c.pad - 2 * ((c.kernel - 1) / 2 + c.reach);
+        sizes = room > 0 && dst[axis] == (room + c.stride1 - 1) / c.stride1;
+    }
+    if (sizes && c.kernel > 1024)
+        return fail(ErrorCode::unsupported, "A correlation over windows of size " + std::to_string(c.kernel) + " is not supported.");
     if (!sizes || c.grid() > dst[1] || dst[0] != data1[0] || dst[1] != (2 * c.grid() + 1) * (2 * c.grid() + 1))
         return fail(ErrorCode::invalid_argument, "A correlation of " + data1.text() + " and " + data2.text() + " cannot give " + dst.text() + ".");
     return c;
