@@ -267,7 +267,7 @@ struct Plan {
 /// Small pieces are worth many attempts; large ones get a few, so that the whole stays near linear.
 Plan plan_for(std::size_t vertices, std::size_t total, int effort) {
     if (effort <= 0) return {1, 2, 1, 1, 0};
-    const int jumps = total > 30000 ? 0 : static_cast<int>(std::min<std::size_t>(60, 90000 / vertices));
+    const int jumps = total > 30000 || effort < 2 ? 0 : static_cast<int>(std::min<std::size_t>(60, 90000 / vertices));
     if (vertices <= 400 && total <= 60000) return {8, 32, 8, 16, jumps};
     if (vertices <= 4000 && total <= 60000) return {4, 24, 6, 8, jumps};
     if (vertices <= 40000) return {2, 12, 3, 4, 0};

@@ -376,7 +376,9 @@ private:
 
 Expected<LayoutResult> nested_layout(const LayoutInput& input, const LayoutOptions& options, bool sideways, const CancelToken& cancel,
                                      const Progress& progress) {
-    return Nested(input, options, sideways, cancel, progress).run();
+    LayoutOptions own = options;
+    if (input.nodes.size() > 5000) own.effort = std::min(own.effort, 1); // many small levels would each take their time
+    return Nested(input, own, sideways, cancel, progress).run();
 }
 
 } // namespace megascope

@@ -182,7 +182,11 @@ void GraphPainter::edges(QPainter& painter) {
         if (t_.scale >= 0.2) marks.emplace_back(e, kind);
     }
     painter.setBrush(Qt::NoBrush);
-    for (const LineBatch& b : batches) {
+    for (LineBatch& b : batches) {
+        // Readers of one value share its trunk: drawn once, it is quicker, and its soft edges do not add up to a bold line.
+        const auto ends = [](const QLineF& l) { return std::array{l.x1(), l.y1(), l.x2(), l.y2()}; };
+        std::sort(b.lines.begin(), b.lines.end(), [&](const QLineF& x, const QLineF& y) { return ends(x) < ends(y); });
+        b.lines.erase(std::unique(b.lines.begin(), b.lines.end(), [&](const QLineF& x, const QLineF& y) { return ends(x) == ends(y); }), b.lines.end());
         painter.setRenderHint(QPainter::Antialiasing, !coarse);
         painter.setPen(QPen(b.colour, coarse ? 0 : b.width, Qt::SolidLine, Qt::FlatCap));
         if (!b.lines.isEmpty()) painter.drawLines(b.lines);
