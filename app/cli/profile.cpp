@@ -46,11 +46,7 @@ int profile(const ProfileOptions& options) {
     const TestcaseRun& run = ran->testcases.front();
     if (run.error) return report(*run.error);
 
-    // The iteration of median length stands for all.
-    std::vector<std::size_t> order(run.seconds.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return run.seconds[a] < run.seconds[b]; });
-    const std::size_t middle = order[(order.size() - 1) / 2];
+    const std::size_t middle = median_iteration(run);
 
     // Shapes as they were in this run.
     const std::vector<NamedTensor> values = request.testcases.empty() ? request.inputs : testcase_values(model.testcases[request.testcases.front()]);

@@ -144,13 +144,8 @@ void MainWindow::showRunTimeline(const std::shared_ptr<const RunReport>& report)
         QStringLiteral("run-timeline"), tr("Preparing the timeline"),
         [report, facts = documents_->model()->facts](const CancelToken&, const Progress&) -> Expected<std::shared_ptr<const RunTimeline>> {
             if (report->testcases.empty() || report->testcases.front().steps.empty()) return fail(ErrorCode::run_failed, "The run recorded no steps.");
-            // The iteration of median length stands for all.
             const TestcaseRun& run = report->testcases.front();
-            std::vector<std::size_t> order(std::min(run.steps.size(), run.seconds.size()));
-            for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-            std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return run.seconds[a] < run.seconds[b]; });
-            const std::size_t middle = order.empty() ? 0 : order[(order.size() - 1) / 2];
-            const auto profile = profile_of_run(*facts->graph, facts->info, run.steps[middle]);
+            const auto profile = profile_of_run(*facts->graph, facts->info, run.steps[median_iteration(run)]);
             auto made = std::make_shared<RunTimeline>();
             made->ofOpr = join_profile(*facts->graph, facts->info, *profile).of_opr;
             made->scene = makeTimelineScene(timeline_of(profile));

@@ -37,8 +37,7 @@ class Reader {
 public:
     Reader(const CancelToken& cancel, const Progress& progress) : cancel_(cancel), progress_(progress) {}
 
-    std::shared_ptr<GraphProfile> read(od::document& document, std::size_t size) {
-        size_ = size;
+    std::shared_ptr<GraphProfile> read(od::document& document) {
         bool any = false;
         for (auto field : object_of(document, "the profile")) {
             const std::string_view key = field.unescaped_key();
@@ -346,7 +345,6 @@ private:
 
     const CancelToken& cancel_;
     const Progress& progress_;
-    std::size_t size_ = 0;
     std::uint64_t ticks_ = 0;
     std::shared_ptr<GraphProfile> profile_ = std::make_shared<GraphProfile>();
     std::vector<PendingOpr> oprs_;
@@ -396,7 +394,7 @@ Expected<std::shared_ptr<const GraphProfile>> read_graph_profile(std::span<const
     Reader reader(cancel, progress);
     // simdjson's on-demand values convert with exceptions; both kinds end here and leave as values.
     try {
-        return std::shared_ptr<const GraphProfile>(reader.read(document, bytes.size()));
+        return std::shared_ptr<const GraphProfile>(reader.read(document));
     } catch (const Malformed& malformed) {
         return broken(malformed.message);
     } catch (const Stopped&) {

@@ -19,13 +19,6 @@ std::string_view physical(std::string_view place) {
 
 } // namespace
 
-std::size_t TimelineRow::first_at(double time) const {
-    // Slices are sorted by start. Walk back from the first one that starts behind `time` to the outermost slice that covers it.
-    auto at = static_cast<std::size_t>(std::upper_bound(start.begin(), start.end(), time) - start.begin());
-    while (at > 0 && depth[at - 1] != 0) --at;
-    return at > 0 ? at - 1 : 0;
-}
-
 std::size_t Timeline::slices() const {
     std::size_t n = 0;
     for (const TimelineRow& row : rows) n += row.size();

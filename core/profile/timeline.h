@@ -30,8 +30,6 @@ struct TimelineRow {
     std::uint16_t max_depth = 0;
 
     [[nodiscard]] std::size_t size() const { return start.size(); }
-    /// First slice whose end may lie at or behind `time`: all earlier ones at depth 0 end before it. O(log n).
-    [[nodiscard]] std::size_t first_at(double time) const;
 };
 
 /// A number over time.

@@ -50,6 +50,13 @@ std::string param_json(const Opr& opr) {
 
 } // namespace
 
+std::size_t median_iteration(const TestcaseRun& run) {
+    std::vector<std::size_t> order(run.seconds.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return run.seconds[a] < run.seconds[b]; });
+    return order[(order.size() - 1) / 2];
+}
+
 std::shared_ptr<const GraphProfile> profile_of_run(const Graph& graph, const GraphInfo& info, const std::vector<StepRecord>& steps,
                                                    std::string_view device) {
     auto profile = std::make_shared<GraphProfile>();

@@ -7,8 +7,12 @@
 #include "exec/backend.h"
 #include "opr/infer.h"
 #include "profile/graph_profile.h"
+#include "session/runner.h"
 
 namespace megascope {
+
+/// The counted iteration of median length (the earlier one of two), which stands for a whole run. Precondition: there is one.
+[[nodiscard]] std::size_t median_iteration(const TestcaseRun& run);
 
 /// A run as a GraphProfiler profile. Operators that were fused into another one's step are listed, but stand outside the
 /// execution sequence: they have no time of their own.
