@@ -49,6 +49,7 @@ private:
         VarId to;
     };
     [[nodiscard]] Entry find(VarId var) const;
+    void check(VarId from, VarId to);
 
     Workspace& graph_;
     std::unordered_map<VarId, Entry> map_;
@@ -72,8 +73,9 @@ private:
     std::unordered_map<VarId, std::size_t> counts_;
 };
 
-/// Is it one of the operators that hold constants (ImmutableTensor, SharedDeviceTensor, the bundles)?
-[[nodiscard]] bool is_constant_source(const Opr& opr);
+/// Does the operator give the same result for the same inputs, and change none of them? (Random numbers, AddUpdate and batch
+/// normalisation that trains do not.)
+[[nodiscard]] bool is_pure(const Opr& opr);
 
 /// Which operators depend on constants alone. Feed it operators in order; inputs that it does not know are added first.
 class ConstPropagation {

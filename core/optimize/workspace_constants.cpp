@@ -1,0 +1,271 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/cancel.h"
+#include "exec/backend.h"
+#include "optimize/build.h"
+#include "optimize/workspace.h"
+#include "opr/catalogue.h"
+#include "tensor/element.h"
+
+// Constants: which values never change, their evaluation, and the folding of small ones.
+
+namespace megascope {
+namespace {
+
+/// MegEngine folds constants of fewer elements as soon as they appear.
+constexpr std::size_t fold_below = 1024;
+/// Tensors up to this size are the same var when their values are equal.
+constexpr std::size_t shared_up_to = 28;
+
+// Operators whose value MegEngine infers when the values of all inputs are known.
+constexpr std::array<std::string_view, 15> infers_value = {
+    "AxisAddRemove", "Broadcast", "Concat", "Copy", "Dimshuffle", "Elemwise", "ElemwiseMultiType", "GetVarShape", "Identity",
+    "IncrSubtensor", "PowC", "Reduce", "Reshape", "SetSubtensor", "Subtensor",
+};
+
+bool value_can_be_inferred(const Opr& opr) {
+    return opr.type == "TypeCvt" || opr.type == "Split" || std::ranges::find(infers_value, opr.type) != infers_value.end();
+}
+
+/// 1 / sqrt(x) the way MegEngine's kernel for small machines computes it, so that folded scales agree to the bit.
+std::optional<Tensor> reciprocal_root(const Opr& opr, const Tensor& x) {
+    if (opr.type != "PowC" || x.dtype().id != DTypeId::float32 || opr.param().real("exp") != -0.5) return std::nullopt;
+    TensorBuffer out(x.dtype(), x.shape());
+    const auto from = x.ref().as<float>();
+    const auto to = out.ref().as<float>();
+    for (std::size_t i = 0; i < from.size(); ++i) to[i] = std::sqrt(1.0F / from[i]);
+    return std::move(out).freeze();
+}
+
+StoredTensor stored(const Tensor& value, const CompNode& node) {
+    StoredTensor tensor;
+    tensor.dtype = value.dtype();
+    tensor.shape = value.shape();
+    if (!node.empty()) tensor.comp_node = node;
+    tensor.data = value.storage();
+    tensor.data_size = value.nbytes();
+    return tensor;
+}
+
+Tensor run_alone(const Opr& opr, std::span<const Tensor> inputs, std::size_t output, const std::string& where) {
+    GraphBuilder builder;
+    Opr copy = opr;
+    copy.inputs.clear();
+    std::vector<VarId> seen(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        for (std::size_t j = 0; j < i && !seen[i].valid(); ++j)
+            if (opr.inputs[j] == opr.inputs[i]) seen[i] = seen[j];
+        if (!seen[i].valid()) {
+            Opr constant = make_opr("ImmutableTensor", {});
+            constant.tensors.push_back(stored(inputs[i], {}));
+            seen[i] = builder.opr(*builder.add(std::move(constant), 1)).outputs.front();
+        }
+        copy.inputs.push_back(seen[i]);
+    }
+    const OprId id = *builder.add(std::move(copy), opr.outputs.size());
+    (void)builder.add_output({builder.opr(id).outputs[output], 0, {}});
+    const std::shared_ptr<const Backend> backend = find_backend("reference");
+    const auto failed = [&](Error error) {
+        error.where = where;
+        error.message = "The constant could not be computed. " + error.message;
+        throw RewriteFailure{std::move(error)};
+    };
+    auto program = backend->compile(builder.finish(), {}, CancelToken());
+    if (!program) failed(std::move(program).error());
+    auto result = (*program)->run({}, nullptr, CancelToken());
+    if (!result) failed(std::move(result).error());
+    return result->outputs.front();
+}
+
+} // namespace
+
+std::optional<Tensor> Workspace::stored_value(VarId id) const {
+    const Opr& opr = producer(id);
+    const std::size_t index = var(id).output_index;
+    if (!is_constant_source(opr) || index >= opr.tensors.size()) return std::nullopt;
+    return opr.tensors[index].value();
+}
+
+const Tensor& Workspace::evaluate(VarId id) {
+    std::vector<OprId> needed{owner(id)};
+    for (const OprId opr : depth_first(needed)) {
+        const std::vector<VarId> outputs = this->opr(opr).outputs;
+        for (const VarId out : outputs) {
+            std::optional<Tensor>& value = vars_[out.index()].value;
+            if (value) continue;
+            if (is_constant_source(this->opr(opr))) {
+                value = stored_value(out);
+                if (!value) rewrite_failed("The constant has no value that could be read.", display_name(opr));
+                value = value->aligned();
+                continue;
+            }
+            if (this->opr(opr).inputs.empty()) rewrite_failed("It is not a constant, so its value cannot be computed ahead.", display_name(opr));
+            if (this->opr(opr).type == "GetVarShape" && desc(out).value) {
+                value = *desc(out).value;
+                continue;
+            }
+            std::vector<Tensor> inputs;
+            for (const VarId in : this->opr(opr).inputs) inputs.push_back(*vars_[in.index()].value);
+            if (std::optional<Tensor> exact = reciprocal_root(this->opr(opr), inputs.front()))
+                value = std::move(exact);
+            else
+                value = run_alone(this->opr(opr), inputs, var(out).output_index, display_name(opr));
+        }
+    }
+    return *vars_[id.index()].value;
+}
+
+void Workspace::settle_constness(OprId id) {
+    const Opr& opr = this->opr(id);
+    const OprDef* def = Catalogue::builtin().of(opr);
+    bool value = false;
+    bool shape = false;
+    if (is_constant_source(opr)) {
+        value = opr.type == "ImmutableTensor";
+        shape = true;
+    } else if (!opr.inputs.empty() && def) {
+        value = value_can_be_inferred(opr);
+        shape = true;
+        for (std::size_t i = 0; i < opr.inputs.size(); ++i) {
+            const VarNode& in = vars_[opr.inputs[i].index()];
+            const InputUse use = def->input_use(opr, i);
+            value = value && (use == InputUse::shape_only ? in.shape_immutable : in.immutable);
+            shape = shape && (use == InputUse::host_value ? in.immutable : in.shape_immutable);
+        }
+    }
+    for (const VarId out : opr.outputs) {
+        VarNode& var = vars_[out.index()];
+        var.immutable = value;
+        var.shape_immutable = shape && var.desc.shape;
+        // Views of a value keep its memory: what was broadcast, turned or cut out does not lie in row-major order.
+        if (opr.type == "Broadcast") {
+            var.contiguous = var.desc.shape && elements(out) == elements(opr.inputs[0]) && vars_[opr.inputs[0].index()].contiguous;
+        } else if (opr.type == "Dimshuffle") {
+            const std::vector<std::int64_t>& pattern = opr.param().list("pattern");
+            std::int64_t last = -1;
+            bool in_order = true;
+            for (const std::int64_t axis : pattern) {
+                if (axis < 0) continue;
+                const Shape* from = this->shape(opr.inputs[0]);
+                if (from && (*from)[static_cast<std::size_t>(axis)] == 1) continue;
+                in_order = in_order && axis > last;
+                last = axis;
+            }
+            var.contiguous = in_order && vars_[opr.inputs[0].index()].contiguous;
+        } else if (opr.type == "Subtensor") {
+            const Shape* from = this->shape(opr.inputs[0]);
+            bool whole_rows = from && var.desc.shape && vars_[opr.inputs[0].index()].contiguous;
+            if (whole_rows && elements(out) > 1) {
+                // Only the outermost axis that is longer than 1 may be cut.
+                for (const IndexItem& item : opr.param().index("items")) {
+                    const auto axis = static_cast<std::size_t>(item.axis < 0 ? item.axis + static_cast<int>(from->ndim()) : item.axis);
+                    std::size_t outer = 1;
+                    for (std::size_t i = 0; i < axis && i < from->ndim(); ++i) outer *= static_cast<std::size_t>((*from)[i]);
+                    whole_rows = whole_rows && outer == 1 && !item.step;
+                }
+            }
+            var.contiguous = whole_rows;
+        } else if (opr.type == "AxisAddRemove" || opr.type == "Copy" || opr.type == "Identity") {
+            var.contiguous = vars_[opr.inputs[0].index()].contiguous;
+        }
+    }
+}
+
+/// What MegEngine does right after an operator was inserted: chains of constant broadcasts and conversions are merged, small
+/// constants become ImmutableTensors.
+OprId Workspace::fold_constant(OprId id) {
+    if (opr(id).outputs.size() != 1) return id;
+    if (const VarId out = output(id); is_immutable(out) && is(id, "Broadcast") && is(opr(id).inputs[0], "Broadcast")) {
+        const VarId inner = producer(opr(id).inputs[0]).inputs[0];
+        const VarId target = int32s(shape(out)->dims(), inner);
+        id = owner(broadcast_to(*this, inner, target));
+    }
+    if (const VarId out = output(id); is_immutable(out) && is(id, "TypeCvt") && is(opr(id).inputs[0], "Broadcast")) {
+        const VarId wide = opr(id).inputs[0];
+        const VarId converted = cast(*this, producer(wide).inputs[0], dtype(out));
+        const VarId target = int32s(shape(wide)->dims(), converted);
+        id = owner(broadcast_to(*this, converted, target));
+    }
+    const VarId out = output(id);
+    if (!is_immutable(out) || is(id, "ImmutableTensor") || !shape(out)) return id;
+    if (elements(out) >= fold_below || !vars_[out.index()].contiguous) return id;
+    const VarId constant = immutable(evaluate(out), out);
+    folded_[id] = owner(constant);
+    return owner(constant);
+}
+
+std::optional<double> Workspace::immutable_scalar(VarId id) {
+    while (is(id, "Broadcast") || is(id, "Reshape")) id = producer(id).inputs[0];
+    if (!is_immutable(id) || !shape(id) || *shape(id) != Shape{1}) return std::nullopt;
+    return real_at(evaluate(id).ref(), 0);
+}
+
+std::optional<double> Workspace::immutable_scalar_of_shape_1(VarId id) {
+    if (!shape(id) || *shape(id) != Shape{1}) return std::nullopt;
+    return immutable_scalar(id);
+}
+
+VarId Workspace::find_small_constant(const Tensor& value, const CompNode& node) const {
+    const auto it = small_constants_.find(small_constant_key(value, node));
+    return it == small_constants_.end() ? VarId() : it->second;
+}
+
+std::string Workspace::small_constant_key(const Tensor& value, const CompNode& node) {
+    std::string key = node.locator + '\n' + value.dtype().text() + '\n' + value.shape().text() + '\n';
+    for (const std::byte b : value.bytes()) key += static_cast<char>(b);
+    return key;
+}
+
+void Workspace::remember_small_constant(VarId var) {
+    const std::optional<Tensor> value = stored_value(var);
+    if (value && value->elements() <= shared_up_to) small_constants_.emplace(small_constant_key(*value, comp_node(var)), var);
+}
+
+VarId Workspace::immutable_on(const Tensor& value, const CompNode& node, bool configured, std::string name) {
+    if (value.elements() <= shared_up_to)
+        if (const VarId same = find_small_constant(value, node); same.valid()) return same;
+    Opr opr = make_opr("ImmutableTensor", {});
+    opr.tensors.push_back(stored(value, node));
+    if (configured && !node.empty()) opr.comp_nodes = {node};
+    const VarId out = output(insert_new(std::move(opr), std::move(name)));
+    vars_[out.index()].value = value.aligned();
+    remember_small_constant(out);
+    return out;
+}
+
+VarId Workspace::immutable(const Tensor& value, VarId like) { return immutable_on(value, comp_node(like), true, {}); }
+VarId Workspace::immutable(const Tensor& value, VarId like, std::string name) {
+    return immutable_on(value, comp_node(like), false, std::move(name));
+}
+
+VarId Workspace::shared(const Tensor& value, TensorFormat format, VarId like, std::string name) {
+    const bool plain = format.kind != TensorFormat::Kind::image2d_pack4;
+    Opr opr = make_opr(plain ? "SharedDeviceTensor" : "SharedDeviceTensorWithFormat", {});
+    StoredTensor tensor = stored(value, comp_node(like));
+    tensor.format = format;
+    tensor.name = name;
+    tensor.has_name = true;
+    opr.tensors.push_back(std::move(tensor));
+    const VarId out = output(insert_new(std::move(opr), std::move(name)));
+    vars_[out.index()].value = value.aligned();
+    return out;
+}
+
+VarId Workspace::scalar(double value, DType dtype, VarId like) {
+    TensorBuffer buffer(dtype, Shape{1});
+    if (dtype.is_float())
+        store_real(buffer.ref(), 0, value);
+    else
+        store_integer(buffer.ref(), 0, static_cast<std::int64_t>(value));
+    return immutable(std::move(buffer).freeze(), like);
+}
+
+VarId Workspace::int32s(std::span<const std::int64_t> values, VarId like) {
+    TensorBuffer buffer(DTypeId::int32, Shape{static_cast<std::int64_t>(values.size())});
+    std::ranges::transform(values, buffer.ref().as<std::int32_t>().begin(), [](std::int64_t v) { return static_cast<std::int32_t>(v); });
+    return immutable(std::move(buffer).freeze(), like);
+}
+
+} // namespace megascope
