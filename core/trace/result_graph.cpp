@@ -1,0 +1,223 @@
+#include "trace/result_graph.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "graph/rewriter.h"
+#include "opr/elemwise_mode.h"
+#include "trace/graph_parts.h"
+
+namespace megascope {
+namespace {
+
+/// Devices whose logical name begins with cpu, gpu or xpu become "any device"; others stay.
+CompNode dumped_comp_node(const std::string& device) {
+    for (const char* prefix : {"cpu", "gpu", "xpu"})
+        if (device.starts_with(prefix)) return {"xpux:0"};
+    return {device};
+}
+
+/// How many leading operands of an Elemwise may change places.
+std::size_t commutative_operands(const Opr& opr) {
+    if (opr.type != "Elemwise") return 0;
+    using enum ElemwiseMode;
+    switch (static_cast<ElemwiseMode>(opr.param().integer("mode"))) {
+    case add: case mul: case max: case min: case eq: case neq: case log_sum_exp: case rmulh: case and_: case or_: case xor_:
+    case fuse_add_relu: case fuse_add_sigmoid: case fuse_add_tanh: case fuse_add_h_swish: case fuse_mul_add3:
+        return 2;
+    default: return 0;
+    }
+}
+
+/// "<operator name>" for one output; labelled outputs otherwise.
+std::string output_label(const Opr& opr, std::size_t output) {
+    if (opr.outputs.size() < 2) return {};
+    if (opr.type == "NMSKeep") return output == 0 ? ":indices" : ":sizes";
+    return numbered(":o", output);
+}
+
+class ResultGraphMaker {
+public:
+    ResultGraphMaker(const TraceResult& result, const ResultGraphOptions& options)
+        : result_(result), options_(options), vars_(result.vars.size()) {}
+
+    Expected<void> add_inputs(const std::vector<TraceInputBinding>& inputs);
+    Expected<void> add_constants();
+    Expected<void> add_items();
+    Expected<std::shared_ptr<const Graph>> finish(const std::vector<TraceOutputBinding>& outputs);
+
+private:
+    Expected<void> add_opr(const TraceItem& item);
+    /// An operator's and a var's id are taken from one counter, as MegEngine's graph does.
+    std::size_t take_id(std::size_t outputs) {
+        const std::size_t id = next_id_;
+        next_id_ += 1 + outputs;
+        return id;
+    }
+    void name_var(VarId var, const std::string& name) {
+        builder_.var(var).name = name;
+        builder_.var(var).has_name = true;
+    }
+    void make_names_unique(const std::vector<TraceOutputBinding>& outputs);
+
+    const TraceResult& result_;
+    const ResultGraphOptions& options_;
+    GraphBuilder builder_;
+    std::vector<VarId> vars_; ///< by trace var
+    std::size_t next_id_ = 0;
+};
+
+Expected<void> ResultGraphMaker::add_inputs(const std::vector<TraceInputBinding>& inputs) {
+    for (const TraceInputBinding& input : inputs) {
+        const TraceVar& var = result_.vars[input.var];
+        std::string name = input.name;
+        if (!var.name.empty() && !(options_.prefer_input_names && !name.empty())) name = var.name;
+        take_id(1);
+        MGS_ASSIGN(vars_[input.var], add_input(builder_, var.dtype, input.shape, dumped_comp_node(var.device), name));
+    }
+    return {};
+}
+
+Expected<void> ResultGraphMaker::add_constants() {
+    for (const TraceVar& var : result_.vars) {
+        if (var.kind == TraceVarKind::internal || !var.bound_value || vars_[var.id].valid()) continue;
+        const std::size_t id = take_id(1);
+        const std::string name = var.name.empty() ? default_const_name(*var.bound_value, id) : var.name;
+        MGS_ASSIGN(vars_[var.id], add_constant(builder_, *var.bound_value, name, {var.device}));
+    }
+    return {};
+}
+
+Expected<void> ResultGraphMaker::add_opr(const TraceItem& item) {
+    if (item.opr.type == "BatchNorm" && item.opr.params.front().enum_name("fwd_mode") != "INFERENCE")
+        return fail(ErrorCode::invalid_argument,
+                    "can not dump BatchNorm in training mode, maybe you forget to do model.eval()?");
+    std::vector<VarId> inputs;
+    for (const std::size_t input : item.inputs) {
+        if (!vars_[input].valid())
+            return fail_in(ErrorCode::invalid_argument,
+                           "It reads a tensor from outside that the trace did not keep; trace with capture_as_const.", item.opr.text());
+        inputs.push_back(vars_[input]);
+    }
+    Opr opr = make_opr(item.opr, std::move(inputs));
+    // Vars are numbered by age.
+    const std::size_t commutative = std::min(commutative_operands(opr), opr.inputs.size());
+    std::sort(opr.inputs.begin(), opr.inputs.begin() + static_cast<std::ptrdiff_t>(commutative));
+    if (opr.type == "Dot") std::ranges::sort(opr.inputs);
+    const std::size_t id = take_id(item.outputs.size() + 1); // most operators have a workspace, too
+    opr.name = item_name(item);
+    if (opr.name.empty()) {
+        std::vector<std::string> names;
+        for (const VarId input : opr.inputs) names.push_back(builder_.var(input).name);
+        opr.name = default_opr_name(item.opr, names, id);
+    }
+    opr.has_name = true;
+    MGS_ASSIGN(const OprId added, builder_.add(std::move(opr), item.outputs.size()));
+    for (std::size_t i = 0; i < item.outputs.size(); ++i) {
+        const VarId var = builder_.opr(added).outputs[i];
+        name_var(var, builder_.opr(added).name + output_label(builder_.opr(added), i));
+        builder_.var(var).dtype = result_.vars[item.outputs[i]].dtype;
+        if (!vars_[item.outputs[i]].valid()) vars_[item.outputs[i]] = var;
+    }
+    return {};
+}
+
+Expected<void> ResultGraphMaker::add_items() {
+    for (const TraceItem& item : result_.seq) {
+        if (item.kind == TraceItemKind::opr) {
+            MGS_TRY(add_opr(item));
+        } else if (!vars_[item.outputs[0]].valid()) {
+            vars_[item.outputs[0]] = vars_[item.inputs[0]];
+        }
+        for (const std::size_t output : item.outputs)
+            if (const std::string& name = result_.vars[output].name; !name.empty() && vars_[output].valid()) name_var(vars_[output], name);
+    }
+    return {};
+}
+
+void ResultGraphMaker::make_names_unique(const std::vector<TraceOutputBinding>& outputs) {
+    // Depth first from the outputs, inputs before their readers: the order in which MegEngine counts.
+    std::vector<bool> seen(builder_.opr_count());
+    std::vector<OprId> order;
+    struct Visit {
+        OprId opr;
+        std::size_t next = 0;
+    };
+    for (const TraceOutputBinding& output : outputs) {
+        std::vector<Visit> stack;
+        const auto enter = [&](VarId var) {
+            const OprId opr = builder_.var(var).producer;
+            if (seen[opr.index()]) return;
+            seen[opr.index()] = true;
+            stack.push_back({opr});
+        };
+        enter(vars_[output.var]);
+        while (!stack.empty()) {
+            Visit& visit = stack.back();
+            const std::vector<VarId>& inputs = builder_.opr(visit.opr).inputs;
+            if (visit.next < inputs.size()) {
+                enter(inputs[visit.next++]);
+            } else {
+                order.push_back(visit.opr);
+                stack.pop_back();
+            }
+        }
+    }
+    std::map<std::string, std::vector<OprId>> by_name;
+    for (const OprId opr : order) by_name[builder_.opr(opr).name].push_back(opr);
+    for (const auto& [name, oprs] : by_name) {
+        if (oprs.size() < 2 || name.empty()) continue;
+        for (std::size_t i = 0; i < oprs.size(); ++i) {
+            const std::string unique = name + "[" + std::to_string(i) + "]";
+            Opr& opr = builder_.opr(oprs[i]);
+            for (const VarId output : opr.outputs) {
+                std::string& var_name = builder_.var(output).name;
+                if (const std::size_t at = var_name.find(name); at != std::string::npos) var_name.replace(at, name.size(), unique);
+            }
+            opr.name = unique;
+        }
+    }
+}
+
+Expected<std::shared_ptr<const Graph>> ResultGraphMaker::finish(const std::vector<TraceOutputBinding>& outputs) {
+    for (const TraceOutputBinding& output : outputs)
+        if (!vars_[output.var].valid())
+            return fail(ErrorCode::invalid_argument, "An output of the traced function is a tensor from outside that the trace did not keep.");
+    make_names_unique(outputs);
+    for (const TraceOutputBinding& output : outputs) {
+        if (!output.name.empty()) name_var(vars_[output.var], output.name);
+        MGS_TRY(builder_.add_output({vars_[output.var], vars_[output.var].value(), {}}));
+    }
+    const std::shared_ptr<const Graph> whole = builder_.finish();
+    // Only what the outputs need, inputs included.
+    std::vector<bool> needed(whole->oprs().size());
+    for (const GraphOutput& output : whole->outputs()) needed[whole->var(output.var).producer.index()] = true;
+    for (std::size_t i = needed.size(); i-- > 0;)
+        if (needed[i])
+            for (const VarId input : whole->oprs()[i].inputs) needed[whole->var(input).producer.index()] = true;
+    GraphRewriter rewriter(*whole);
+    for (const Opr& opr : whole->oprs())
+        if (needed[opr.id.index()]) MGS_TRY(rewriter.copy(opr.id));
+    return rewriter.finish();
+}
+
+} // namespace
+
+std::string item_name(const TraceItem& item) {
+    const std::string name = traced_name(item.opr);
+    if (name.empty() || item.scope.empty()) return name;
+    return item.scope + "." + name;
+}
+
+Expected<std::shared_ptr<const Graph>> graph_of_result(const TraceResult& result, const std::vector<TraceInputBinding>& inputs,
+                                                       const std::vector<TraceOutputBinding>& outputs, const ResultGraphOptions& options) {
+    ResultGraphMaker maker(result, options);
+    MGS_TRY(maker.add_inputs(inputs));
+    MGS_TRY(maker.add_constants());
+    MGS_TRY(maker.add_items());
+    return maker.finish(outputs);
+}
+
+} // namespace megascope

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace megascope {
+
+/// Which operators a JIT compiler may fuse. Megascope's backends have no JIT: the switches are carried as MegEngine names them
+/// and change nothing here.
+struct GraphOptConfig {
+    std::optional<bool> jit_fuse_dimshuffle; ///< nothing: unset
+    std::optional<bool> jit_fuse_reduce;
+
+    /// MegEngine's number for a switch: 0 unset, 1 off, 2 on.
+    [[nodiscard]] static int number(const std::optional<bool>& value) { return value ? (*value ? 2 : 1) : 0; }
+    /// MegEngine's text: "GraphOptimizationConfig {jit_fuse_dimshuffle = UNSET, jit_fuse_reduce = ON}".
+    [[nodiscard]] std::string text() const {
+        const auto word = [](const std::optional<bool>& value) { return value ? (*value ? "ON" : "OFF") : "UNSET"; };
+        return std::string("GraphOptimizationConfig {jit_fuse_dimshuffle = ") + word(jit_fuse_dimshuffle) +
+               ", jit_fuse_reduce = " + word(jit_fuse_reduce) + "}";
+    }
+};
+
+/// How a function is traced; names, defaults and effects are those of MegEngine's `trace`.
+struct TraceOptions {
+    /// The first call executes nothing until it ends: then all operators run as one graph.
+    bool symbolic = false;
+    /// Tensors from outside become constants; arguments and results get marks. Needed for `dump`.
+    bool capture_as_const = false;
+    /// Implies symbolic and capture_as_const; the first call computes nothing, its results have no values.
+    bool record_only = false;
+    /// Profile the compiled runs, see `Trace::get_profile`.
+    bool profiling = false;
+    /// 0: the graph as recorded; 1: simple arithmetic is simplified while graphs are built; 2: the backend may fuse as well;
+    /// 3: as 2 (it allows a JIT in MegEngine).
+    int opt_level = 2;
+    std::optional<GraphOptConfig> graph_opt_config;
+    /// `shape_of` records an operator while tracing; otherwise the shape of the first call becomes a constant.
+    bool symbolic_shape = true;
+    /// Later calls run the compiled graph only, not the function.
+    bool without_host = false;
+    /// Later calls execute each operator at once while they check it.
+    bool imperative = false;
+    /// Keep the shapes of outside tensors in `vars()` (MEGENGINE_INPUT_NODE_USE_STATIC_SHAPE of MegEngine).
+    bool record_input_shapes = false;
+    /// without_host: refuse functions that use outside tensors which are neither arguments nor bound.
+    bool check_external = true;
+    std::string backend = "cpu"; ///< where the compiled graph runs
+    int threads = 1;             ///< 0 = one per core
+};
+
+} // namespace megascope
