@@ -115,14 +115,14 @@ void TraceBuilder::object_id(od::value& value) {
     }
 }
 
-/// The two argument names that metadata events use; remembered until the event's name is known.
+/// The argument names that metadata events use; remembered until the event's name is known.
 void TraceBuilder::metadata(od::value& value) {
     od::object object;
     if (value.type() != od::json_type::object || value.get_object().get(object)) return;
     for (auto field : object) {
         const std::string_view key = raw_key(field);
         od::value part = field.value();
-        if (key == "name") text_of(part, meta_text_);
+        if (key == "name" || key == "labels") text_of(part, meta_text_);
         else if (key == "sort_index" && part.type() == od::json_type::number) {
             double n = 0;
             if (!part.get_double().get(n)) meta_number_ = n;
@@ -147,6 +147,7 @@ void TraceBuilder::apply_metadata(TraceTrackId id, StringId name) {
     const std::string_view kind = e_.strings[name];
     if (kind == "thread_name") track.thread_name = e_.strings.intern(meta_text_);
     else if (kind == "process_name") process_names_[track.pid.value()] = e_.strings.intern(meta_text_);
+    else if (kind == "process_labels") process_labels_[track.pid.value()] = e_.strings.intern(meta_text_);
     else if (kind == "thread_sort_index" && std::isfinite(meta_number_)) track.sort_index = static_cast<std::int64_t>(meta_number_);
     else if (kind == "process_sort_index" && std::isfinite(meta_number_)) process_order_[track.pid.value()] = static_cast<std::int64_t>(meta_number_);
 }
@@ -182,6 +183,7 @@ void TraceBuilder::finish() {
     // Names that came late or only once per process reach all its tracks.
     for (TraceTrack& track : e_.tracks) {
         if (const auto at = process_names_.find(track.pid.value()); at != process_names_.end()) track.process_name = at->second;
+        if (const auto at = process_labels_.find(track.pid.value()); at != process_labels_.end()) track.process_labels = at->second;
         if (const auto at = process_order_.find(track.pid.value()); at != process_order_.end()) track.process_sort_index = at->second;
     }
 }

@@ -41,7 +41,7 @@ private:
     TraceEvents& e_;
     const TraceReadOptions& options_;
     std::unordered_map<std::string, TraceTrackId> tracks_;
-    std::unordered_map<std::uint32_t, StringId> process_names_;
+    std::unordered_map<std::uint32_t, StringId> process_names_, process_labels_;
     std::unordered_map<std::uint32_t, std::int64_t> process_order_;
     std::string pid_, tid_, id_, scope_, key_, scratch_, meta_text_;
     double meta_number_ = TraceEvents::no_time;

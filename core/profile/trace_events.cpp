@@ -24,7 +24,8 @@ std::string TraceEvents::track_title(TraceTrackId id) const {
         if (name.valid() && !strings[name].empty()) return std::string(strings[name]);
         return std::string(what) + " " + std::string(strings[number]);
     };
-    return part(t.process_name, t.pid, "process") + " / " + part(t.thread_name, t.tid, "thread");
+    const std::string labels = t.process_labels.valid() && !strings[t.process_labels].empty() ? " " + std::string(strings[t.process_labels]) : std::string();
+    return part(t.process_name, t.pid, "process") + labels + " / " + part(t.thread_name, t.tid, "thread");
 }
 
 std::size_t TraceEvents::memory() const {

@@ -23,6 +23,7 @@ struct TraceTrack {
     StringId pid;
     StringId tid;
     StringId process_name; ///< from an `M` event; invalid when the file gives none
+    StringId process_labels; ///< "GPU 3"; invalid when the file gives none
     StringId thread_name;
     std::int64_t sort_index = 0;         ///< thread_sort_index
     std::int64_t process_sort_index = 0; ///< process_sort_index
@@ -56,7 +57,7 @@ struct TraceEvents {
     [[nodiscard]] std::map<char, std::size_t> count_by_phase() const;
     /// The event's JSON object as written.
     [[nodiscard]] std::string_view event_text(TraceEventId event) const;
-    /// "process / thread", with names where the file gives them.
+    /// "process / thread", with names and labels where the file gives them.
     [[nodiscard]] std::string track_title(TraceTrackId track) const;
     /// Bytes that the columns take.
     [[nodiscard]] std::size_t memory() const;
