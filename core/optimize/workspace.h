@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -100,6 +101,12 @@ public:
     OprId insert_plain(Opr opr);
     /// The same operator on other inputs (params, config, name and tensors shared).
     OprId copy(OprId original, std::span<const VarId> inputs);
+    /// Adds an operator with the name that `like` was configured with, if any.
+    OprId insert_as(OprId like, Opr opr);
+    /// A pass's stand-in for operators that it puts in its place before it returns: an operator of no class of the catalogue with
+    /// one output that looks like the var that `build` gives (called once the stand-in has its id). Equal type, input and tag give
+    /// the same var.
+    VarId stand_in(std::string_view type, VarId input, std::uint64_t tag, const std::function<VarId()>& build);
     VarId elemwise(ElemwiseMode mode, std::span<const VarId> inputs);
     VarId elemwise(ElemwiseMode mode, std::initializer_list<VarId> inputs) {
         return elemwise(mode, std::span<const VarId>(inputs.begin(), inputs.size()));
@@ -180,6 +187,7 @@ private:
     std::unordered_map<OprId, OprId> folded_; ///< operator → the ImmutableTensor that replaced it
     std::map<std::pair<OprId, std::vector<VarId>>, OprId> copies_;
     std::unordered_map<std::string, VarId> small_constants_;
+    std::map<std::tuple<std::string, VarId, std::uint64_t>, VarId> stand_ins_;
     std::uint32_t next_id_ = 0;
 };
 
