@@ -15,6 +15,7 @@
 
 #include "app/gui/file_page.h"
 #include "app/gui/find_anything.h"
+#include "app/gui/flame_controller.h"
 #include "app/gui/recent_files.h"
 #include "app/gui/welcome_page.h"
 #include "views/common/empty_state.h"
@@ -67,7 +68,10 @@ MainWindow::MainWindow(std::unique_ptr<Runner> runner, QWidget* parent) : QMainW
     updateStatus();
 }
 
-MainWindow::~MainWindow() = default;
+MainWindow::~MainWindow() {
+    // Views stop their jobs when they go; children go in the order in which they were made, the runner first.
+    delete takeCentralWidget();
+}
 
 void MainWindow::buildCentre() {
     error_ = new ErrorBar(this);
@@ -82,6 +86,8 @@ void MainWindow::buildCentre() {
     connect(noTimeline, &EmptyState::requested, this, &MainWindow::profileRun);
     timelineStack_->addWidget(noTimeline);
     timelineStack_->setCurrentIndex(1);
+    flame_ = new FlameController(jobs_, selection_, this);
+    connect(flame_->panel(), &FlamePanel::profileRequested, this, &MainWindow::profileRun);
     value_ = new TensorView(jobs_, this);
     value_->setContentsMargins(12, 8, 12, 0);
     valueStack_ = new QStackedWidget(this);
@@ -102,6 +108,7 @@ void MainWindow::buildCentre() {
     tabs_->setDocumentMode(true);
     tabs_->addTab(graph_, tr("Graph"));
     tabs_->addTab(timelineStack_, tr("Timeline"));
+    tabs_->addTab(flame_->panel(), tr("Flame"));
     tabs_->addTab(valueStack_, tr("Value"));
     tabs_->addTab(file_, tr("File"));
     centre_ = new QStackedWidget(this);

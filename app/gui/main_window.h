@@ -23,6 +23,7 @@ namespace megascope {
 class ErrorBar;
 class FilePage;
 class FindAnything;
+class FlameController;
 class GraphView;
 class Inspector;
 class JobBar;
@@ -48,7 +49,7 @@ class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
     /// Names of central tabs and tables, for scripts and settings.
-    enum class View { graph, timeline, value, file };
+    enum class View { graph, timeline, flame, value, file };
 
     explicit MainWindow(std::unique_ptr<Runner> runner, QWidget* parent = nullptr);
     ~MainWindow() override;
@@ -129,6 +130,8 @@ private:
     void showTimeline(std::shared_ptr<const TimelineScene> scene);
     void sliceClicked(std::uint32_t source);
     void highlightInTimeline(Pick pick);
+    /// Facts of the graph that is shown; null when there is none.
+    std::shared_ptr<const GraphFacts> shownFacts() const;
 
     // main_window_run.cpp
     RunRequest baseRequest() const;
@@ -163,6 +166,7 @@ private:
     GraphView* graph_ = nullptr;
     QStackedWidget* timelineStack_ = nullptr;
     TimelineView* timeline_ = nullptr;
+    FlameController* flame_ = nullptr;
     QStackedWidget* valueStack_ = nullptr;
     TensorView* value_ = nullptr;
     FilePage* file_ = nullptr;

@@ -8,6 +8,7 @@
 
 #include "app/gui/file_page.h"
 #include "app/gui/find_anything.h"
+#include "app/gui/flame_controller.h"
 #include "app/gui/main_window.h"
 #include "app/gui/recent_files.h"
 #include "views/common/error_bar.h"
@@ -27,6 +28,7 @@ namespace megascope {
 void MainWindow::showGraph(const std::shared_ptr<const GraphFacts>& facts) {
     selection_->reset();
     times_.reset();
+    flame_->clear();
     oprs_->setFacts(facts);
     vars_->setFacts(facts);
     weights_->setFacts(facts);
@@ -129,6 +131,11 @@ void MainWindow::highlightInTimeline(Pick pick) {
     timeline_->setHighlighted(known ? std::optional(profileOfOpr_[opr.index()].value()) : std::nullopt);
 }
 
+std::shared_ptr<const GraphFacts> MainWindow::shownFacts() const {
+    if (documents_->model()) return documents_->model()->facts;
+    return documents_->profile() ? documents_->profile()->facts : nullptr;
+}
+
 void MainWindow::showProfile(const std::shared_ptr<const OpenedProfile>& opened) {
     timelineOfRun_ = false;
     showTimeline(opened->scene);
@@ -143,6 +150,7 @@ void MainWindow::showProfile(const std::shared_ptr<const OpenedProfile>& opened)
         showGraph(opened->facts);
         if (opened->times) setTimes(opened->times);
     }
+    if (!opened->profile) flame_->showTrace(opened->scene, QFileInfo(opened->path).fileName());
     showView(View::timeline);
     updateActions();
 }
@@ -157,6 +165,7 @@ void MainWindow::showJoined(const std::shared_ptr<const JoinedProfile>& joined) 
     if (joined->times) {
         setTimes(joined->times);
     } else {
+        flame_->showTimes(joined->opened->facts, joined->opened->times, false);
         error_->showMessage(ErrorBar::Severity::warning, tr("This profile is of another model: only %1 % of its time belongs to operators of the open one. Its times are shown in the timeline only.").arg(joined->join.time_matched * 100, 0, 'f', 1));
     }
 }
@@ -167,6 +176,7 @@ void MainWindow::setTimes(std::shared_ptr<const OprTimes> times) {
     outline_->setTimes(times_);
     inspector_->setTimes(times_);
     colourGraph();
+    flame_->showTimes(shownFacts(), times_, true);
     updateStatus();
     updateActions();
 }

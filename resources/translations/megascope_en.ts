@@ -123,4 +123,31 @@
         </translation>
     </message>
 </context>
+<context>
+    <name>megascope::FlameView</name>
+    <message numerus="yes">
+        <source>%n calls, %1 each on average</source>
+        <translation>
+            <numerusform>%n call, %1 on average</numerusform>
+            <numerusform>%n calls, %1 each on average</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n frames below</source>
+        <translation>
+            <numerusform>%n frame below</numerusform>
+            <numerusform>%n frames below</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>megascope::FlamePanel</name>
+    <message numerus="yes">
+        <source>%n frames, %1</source>
+        <translation>
+            <numerusform>%n frame, %1</numerusform>
+            <numerusform>%n frames, %1</numerusform>
+        </translation>
+    </message>
+</context>
 </TS>

@@ -9,6 +9,7 @@
 #include <QVBoxLayout>
 
 #include <cmath>
+#include <functional>
 
 #include "views/common/category_legend.h"
 #include "views/common/empty_state.h"
@@ -22,10 +23,14 @@ namespace megascope {
 Expected<std::shared_ptr<const FlameTree>> flameOfTimes(const GraphFacts& facts, const OprTimes& times, const CancelToken& cancel) {
     FlameBuilder builder("all operators");
     const GroupTree& groups = *facts.structure->groups;
-    std::vector<std::uint32_t> frames(groups.groups().size(), FlameBuilder::root);
-    // Two stretches of operators may have one title; they are different groups all the same.
-    for (const Group& group : groups.groups())
-        frames[group.id.index()] = builder.leaf(group.parent.valid() ? frames[group.parent.index()] : FlameBuilder::root, group.title, FlameFrame::none);
+    std::vector<std::uint32_t> frames(groups.groups().size(), FlameFrame::none);
+    // Made when an operator with a time needs it. Two stretches of operators may have one title; they are different groups all the same.
+    const std::function<std::uint32_t(GroupId)> frameOf = [&](GroupId id) {
+        if (!id.valid()) return FlameBuilder::root;
+        std::uint32_t& frame = frames[id.index()];
+        if (frame == FlameFrame::none) frame = builder.leaf(frameOf(groups.group(id).parent), groups.group(id).title, FlameFrame::none);
+        return frame;
+    };
     double known = 0;
     for (const Opr& opr : facts.graph->oprs()) {
         if ((opr.id.index() & 0xfff) == 0 && cancel.cancelled()) return CancelToken::error();
@@ -38,7 +43,7 @@ Expected<std::shared_ptr<const FlameTree>> flameOfTimes(const GraphFacts& facts,
         if (group.valid())
             if (const std::string& path = groups.group(group).path; !path.empty() && name.size() > path.size() + 1 && name.starts_with(path) && name[path.size()] == '.')
                 name.erase(0, path.size() + 1);
-        builder.add(builder.leaf(group.valid() ? frames[group.index()] : FlameBuilder::root, name, opr.id.value()), seconds);
+        builder.add(builder.leaf(frameOf(group), name, opr.id.value()), seconds);
     }
     if (times.total - known > times.total * 1e-9) builder.add(builder.child(FlameBuilder::root, "not in this graph"), times.total - known);
     return std::make_shared<const FlameTree>(std::move(builder).finish());
@@ -116,7 +121,9 @@ void FlamePanel::setScene(std::shared_ptr<const FlameScene> scene) {
             if (frame.source != FlameFrame::none) categories.push_back(scene_->facts->category(OprId(frame.source)));
         view_->setColour([this, facts = scene_->facts](const FlameFrame& frame) {
             if (frame.source != FlameFrame::none) return categoryFill(facts->category(OprId(frame.source)), isDark(view_->palette()));
-            return view_->palette().color(QPalette::Button);
+            // Scopes: a quiet step away from the background, so that operators stand out.
+            const QColor window = view_->palette().color(QPalette::Window);
+            return isDark(view_->palette()) ? window.lighter(150) : window.darker(112);
         });
     } else {
         view_->setColour({});

@@ -1,0 +1,83 @@
+#include <QAction>
+#include <QSettings>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "app/gui/main_window.h"
+#include "tests/views/sample_model.h"
+#include "views/common/error_bar.h"
+#include "views/profile/flame_panel.h"
+#include "views/profile/flame_view.h"
+
+using namespace megascope;
+
+/// Flame graph in the window: what it shows and how it follows the selection.
+class ProfileViewsTest : public QObject {
+    Q_OBJECT
+private slots:
+    void initTestCase() {
+        QVERIFY(settings_.isValid());
+        QSettings::setDefaultFormat(QSettings::IniFormat);
+        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings_.path());
+        QCoreApplication::setOrganizationName("MegascopeTest");
+    }
+    void init() {
+        QSettings().clear();
+        window_ = std::make_unique<MainWindow>(make_local_runner());
+        window_->show();
+    }
+    void cleanup() { window_.reset(); }
+
+    void aProfiledRunMakesAFlameGraph() {
+        openModel();
+        auto* panel = window_->findChild<FlamePanel*>();
+        QVERIFY(!panel->scene());
+        profileNow();
+        QTRY_VERIFY(panel->scene());
+        const FlameTree& tree = *panel->scene()->tree;
+        QVERIFY(tree.frames.size() > 20);
+        QVERIFY(tree.frames[0].total > 0);
+        // A frame selects its operator everywhere, and an operator its frame.
+        std::uint32_t widest = FlameFrame::none;
+        for (std::uint32_t i = 0; i < tree.frames.size(); ++i)
+            if (tree.frames[i].source != FlameFrame::none && (widest == FlameFrame::none || tree.frames[i].total > tree.frames[widest].total)) widest = i;
+        window_->showView(MainWindow::View::flame);
+        QTRY_VERIFY(!panel->view()->boxOf(widest).isEmpty());
+        QTest::mouseClick(panel->view(), Qt::LeftButton, {}, panel->view()->boxOf(widest).center().toPoint());
+        QCOMPARE(window_->selection()->current().opr, OprId(tree.frames[widest].source));
+        window_->selection()->clear();
+        QCOMPARE(panel->view()->current(), FlameFrame::none);
+        window_->selection()->select(Pick::of(OprId(tree.frames[widest].source)));
+        QCOMPARE(panel->view()->current(), widest);
+        // Another model: its operators have no times yet.
+        window_->open(QString::fromStdString(samplePath("resnet18_w4.test.mge")));
+        QTRY_VERIFY(!panel->scene());
+    }
+
+    void aProfileAloneMakesAFlameGraphOfItsOwnGraph() {
+        window_->open(QStringLiteral(MEGASCOPE_TEST_DATA "/profile/lenet_lar_profile.json"));
+        auto* panel = window_->findChild<FlamePanel*>();
+        QTRY_VERIFY(panel->scene());
+        QVERIFY(panel->scene()->facts);
+        QCOMPARE(panel->scene()->source, QStringLiteral("lenet_lar_profile.json"));
+        QVERIFY(!window_->errorBar()->isVisible());
+    }
+
+private:
+    void openModel() {
+        window_->open(QString::fromStdString(samplePath("resnet18_w4.test.mge")));
+        QTRY_VERIFY(window_->documents()->model());
+        QTRY_VERIFY(window_->settled());
+    }
+    void profileNow() {
+        for (QAction* action : window_->findChildren<QAction*>())
+            if (action->shortcut() == QKeySequence(Qt::Key_F6)) action->trigger();
+        QTRY_VERIFY(window_->settled());
+    }
+
+    QTemporaryDir settings_;
+    std::unique_ptr<MainWindow> window_;
+};
+
+QTEST_MAIN(ProfileViewsTest)
+#include "test_profile_views.moc"
