@@ -8,6 +8,7 @@
 #include "opr/catalogue.h"
 #include "opr/fold.h"
 #include "opr/param_registry.h"
+#include "tensor/element.h"
 
 namespace megascope {
 
@@ -29,6 +30,13 @@ std::string short_name(const std::string& name) {
 class AssertionBuilder {
 public:
     AssertionBuilder(GraphRewriter& rewriter, std::uint32_t next_id) : rewriter_(rewriter), next_id_(next_id) {}
+
+    /// A scalar 1 that the graph has already is used again.
+    void offer(const Opr& opr) {
+        if (opr.type != "ImmutableTensor" || !opr.comp_nodes.empty() || opr.tensors.empty()) return;
+        const auto value = opr.tensors.front().value();
+        if (value && value->shape() == Shape{1} && !value->dtype().is_quantized() && real_at(value->ref(), 0) == 1) ones_.emplace_back(value->dtype(), opr.outputs.front());
+    }
 
     Expected<VarId> expectation(const std::string& name, const DType& dtype, const std::optional<Shape>& shape);
     /// The scalar 1; equal ones are one operator.
@@ -163,15 +171,23 @@ std::uint32_t first_new_id(const Graph& graph) {
     return next + rebuilt + 2 * static_cast<std::uint32_t>(graph.outputs().size());
 }
 
-/// Does a kernel read the var, and not only shape inference?
-bool read_by_kernel(const Graph& graph, VarId var) {
-    return std::ranges::any_of(graph.consumers(var), [&](OprId reader) {
-        const Opr& opr = graph.opr(reader);
+/// Vars whose values a run computes on the device: what the outputs need, except where only shapes or host values are asked for.
+std::vector<bool> computed_vars(const Graph& graph) {
+    std::vector<bool> computed(graph.vars().size(), false);
+    for (const GraphOutput& output : graph.outputs()) computed[output.var.index()] = true;
+    for (std::size_t i = graph.oprs().size(); i-- > 0;) {
+        const Opr& opr = graph.oprs()[i];
+        if (std::ranges::none_of(opr.outputs, [&](VarId out) { return computed[out.index()]; })) continue;
         const OprDef* def = Catalogue::builtin().of(opr);
-        for (std::size_t i = 0; i < opr.inputs.size(); ++i)
-            if (opr.inputs[i] == var && (!def || def->input_use(opr, i) == InputUse::device)) return true;
-        return false;
-    });
+        for (std::size_t k = 0; k < opr.inputs.size(); ++k)
+            if (!def || def->input_use(opr, k) == InputUse::device) computed[opr.inputs[k].index()] = true;
+    }
+    return computed;
+}
+
+/// Scalars with a comp node of their own were made while the dump was written, after the run for the expected values.
+bool made_while_writing(const Opr& opr) {
+    return !opr.comp_nodes.empty() && opr.tensors.front().shape && opr.tensors.front().shape->elements() == 1;
 }
 
 Expected<VarId> assert_output(AssertionBuilder& build, VarId get, const std::string& name, const DType& dtype, const std::optional<Shape>& shape,
@@ -181,7 +197,7 @@ Expected<VarId> assert_output(AssertionBuilder& build, VarId get, const std::str
     MGS_ASSIGN(const VarId one, build.one(dtype));
     MGS_ASSIGN(const VarId abs_get, build.elemwise("ABS", {get}, {get}, shape));
     MGS_ASSIGN(const VarId abs_expect, build.elemwise("ABS", {expect}, {expect}, shape));
-    MGS_ASSIGN(const VarId smaller, build.elemwise("MIN", {abs_expect, abs_get}, {abs_expect, abs_get}, shape));
+    MGS_ASSIGN(const VarId smaller, build.elemwise("MIN", {abs_get, abs_expect}, {abs_expect, abs_get}, shape));
     MGS_ASSIGN(const VarId base, build.elemwise("MAX", {one, smaller}, {smaller, one}, shape));
     MGS_ASSIGN(const VarId difference, build.elemwise("SUB", {expect, get}, {expect, get}, shape));
     MGS_ASSIGN(const VarId distance, build.elemwise("ABS", {difference}, {difference}, shape));
@@ -194,13 +210,37 @@ Expected<VarId> assert_output(AssertionBuilder& build, VarId get, const std::str
 
 } // namespace
 
+bool has_assertions(const Graph& graph) {
+    return std::ranges::any_of(graph.outputs(), [&](const GraphOutput& o) { return is_assertion(graph.producer(o.var)); });
+}
+
+Expected<std::shared_ptr<const Graph>> with_assert_params(const std::shared_ptr<const Graph>& graph, double maxerr, bool verbose) {
+    GraphRewriter rewriter(*graph);
+    for (const Opr& opr : graph->oprs()) {
+        MGS_ASSIGN(const OprId fresh, rewriter.copy(opr.id));
+        if (!is_assertion(opr) || opr.params.empty()) continue;
+        rewriter.opr(fresh).params.front().set("maxerr", static_cast<float>(maxerr));
+        rewriter.opr(fresh).params.front().set("verbose", verbose);
+    }
+    return rewriter.finish();
+}
+
 std::string expectation_name(const std::string& output) { return output + ":expect"; }
 
 Expected<std::shared_ptr<const Graph>> strip_assertions(const std::shared_ptr<const Graph>& graph) {
-    if (std::ranges::none_of(graph->outputs(), [&](const GraphOutput& o) { return is_assertion(graph->producer(o.var)); })) return graph;
+    if (!has_assertions(*graph)) return graph;
     std::vector<GraphOutput> outputs(graph->outputs().begin(), graph->outputs().end());
     for (GraphOutput& output : outputs)
-        while (is_assertion(graph->producer(output.var))) output.var = graph->producer(output.var).inputs[1];
+        while (is_assertion(graph->producer(output.var))) {
+            const Opr& assertion = graph->producer(output.var);
+            const auto& expect = graph->var(assertion.inputs[0]).shape;
+            const auto& get = graph->var(assertion.inputs[1]).shape;
+            if (expect && get && !(*expect == *get))
+                return fail_in(ErrorCode::unsupported, "The optimized graph holds this output in another layout, " + get->text() + " instead of " + expect->text() +
+                                                           ", so its assertion cannot be taken away.",
+                               graph->display_name(assertion.inputs[1]));
+            output.var = assertion.inputs[1];
+        }
     // What the network itself needs.
     std::vector<bool> needed(graph->oprs().size(), false);
     std::vector<OprId> open;
@@ -225,16 +265,18 @@ Expected<std::shared_ptr<const Graph>> strip_assertions(const std::shared_ptr<co
 }
 
 Expected<std::shared_ptr<const Graph>> assert_outputs(const std::shared_ptr<const Graph>& graph, const GraphInfo& info, const AssertOptions& options) {
+    const std::vector<bool> computed = computed_vars(*graph);
     GraphRewriter rewriter(*graph);
+    AssertionBuilder build(rewriter, first_new_id(*graph));
     for (const Opr& opr : graph->oprs()) {
         MGS_ASSIGN(const OprId fresh, rewriter.copy(opr.id));
-        if (opr.type != "ImmutableTensor" || opr.outputs.empty() || opr.tensors.empty() || !read_by_kernel(*graph, opr.outputs.front())) continue;
+        build.offer(rewriter.opr(fresh));
+        if (opr.type != "ImmutableTensor" || opr.tensors.empty() || !computed[opr.outputs.front().index()] || made_while_writing(opr)) continue;
         Var& var = rewriter.var(rewriter.opr(fresh).outputs.front());
         var.dtype = opr.tensors.front().dtype;
         var.comp_node = opr.tensors.front().comp_node;
         var.format = opr.tensors.front().format;
     }
-    AssertionBuilder build(rewriter, first_new_id(*graph));
     std::vector<GraphOutput> outputs(graph->outputs().begin(), graph->outputs().end());
     std::set<std::string> names;
     for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -12,8 +12,13 @@
 
 namespace megascope {
 
+/// Is an output of the graph an AssertEqual?
+[[nodiscard]] bool has_assertions(const Graph& graph);
+
 /// The graph without its comparisons: an output that is an AssertEqual is replaced by the var that it asserts, and inputs that
 /// only fed an expectation are gone. Inputs that nothing reads otherwise stay. Returns `graph` itself when it asserts nothing.
+/// Errors: unsupported, when a layout optimization has put the asserted value into another layout than the expected one, so that
+/// the output itself is gone.
 [[nodiscard]] Expected<std::shared_ptr<const Graph>> strip_assertions(const std::shared_ptr<const Graph>& graph);
 
 /// "fc.ADD:expect": the input that carries what an output of that name should be.
@@ -35,5 +40,8 @@ struct AssertOptions {
 /// or two outputs have the same name.
 [[nodiscard]] Expected<std::shared_ptr<const Graph>> assert_outputs(const std::shared_ptr<const Graph>& graph, const GraphInfo& info,
                                                                     const AssertOptions& options);
+
+/// The same graph with other params of its AssertEqual operators.
+[[nodiscard]] Expected<std::shared_ptr<const Graph>> with_assert_params(const std::shared_ptr<const Graph>& graph, double maxerr, bool verbose);
 
 } // namespace megascope
