@@ -16,6 +16,12 @@ constexpr std::size_t most_steps = 200;
 
 std::string counted(std::size_t n, const char* verb) { return std::string(verb) + " " + std::to_string(n) + (n == 1 ? " testcase" : " testcases"); }
 
+std::string numbered(std::size_t i) {
+    std::string name = "#";
+    name += std::to_string(i);
+    return name;
+}
+
 } // namespace
 
 TestcaseList::TestcaseList(std::shared_ptr<const Model> model) : model_(std::move(model)) {
@@ -36,7 +42,7 @@ TestcaseList::TestcaseList(std::shared_ptr<const Model> model) : model_(std::mov
         if (stored.inputs.empty() && !graph->inputs().empty()) continue;
         EditedTestcase testcase;
         testcase.id = next_id_++;
-        testcase.name = "#" + std::to_string(i);
+        testcase.name = numbered(i);
         testcase.source = "testcase " + std::to_string(i) + " of the file";
         for (const TestcaseInput& input : stored.inputs) (input.is_expectation ? testcase.expected : testcase.inputs).push_back(input);
         expectations |= !testcase.expected.empty();
@@ -89,7 +95,7 @@ Expected<std::size_t> TestcaseList::add(std::vector<EditedTestcase> testcases) {
     for (EditedTestcase& testcase : testcases) {
         MGS_TRY(settle(testcase));
         testcase.id = next_id_++;
-        if (testcase.name.empty()) testcase.name = "#" + std::to_string(edits.testcases.size());
+        if (testcase.name.empty()) testcase.name = numbered(edits.testcases.size());
         edits.testcases.push_back(std::move(testcase));
     }
     push(std::move(edits), counted(count, "add"));
