@@ -14,7 +14,7 @@ declare -A may=(
   [profile]="base tensor graph profile"
   [compare]="base tensor graph opr exec compare"
   [layout]="base tensor graph opr layout"
-  [trace]="base tensor graph opr exec optimize format feed trace"
+  [trace]="base tensor graph opr exec optimize format feed compare profile session trace"
   [session]="base tensor graph opr exec format feed compare profile session"
 )
 bad=0

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <unordered_set>
+#include <utility>
 
 #include "base/cancel.h"
 #include "exec/backend.h"
@@ -89,8 +91,27 @@ std::optional<Tensor> Workspace::stored_value(VarId id) const {
 }
 
 const Tensor& Workspace::evaluate(VarId id) {
-    std::vector<OprId> needed{owner(id)};
-    for (const OprId opr : depth_first(needed)) {
+    // Inputs before their readers; what is known already, or follows from shapes, needs nothing before it.
+    const auto known = [&](OprId opr) {
+        const std::vector<VarId>& outputs = this->opr(opr).outputs;
+        return std::ranges::all_of(outputs, [&](VarId out) {
+            return vars_[out.index()].value || (this->opr(opr).type == "GetVarShape" && desc(out).value);
+        });
+    };
+    std::vector<OprId> order;
+    std::vector<std::pair<OprId, std::size_t>> stack{{owner(id), 0}};
+    std::unordered_set<OprId> seen{owner(id)};
+    while (!stack.empty()) {
+        auto& [opr, next] = stack.back();
+        const std::vector<VarId>& inputs = this->opr(opr).inputs;
+        if (known(opr) || next == inputs.size()) {
+            order.push_back(opr);
+            stack.pop_back();
+        } else if (const OprId before = owner(inputs[next++]); seen.insert(before).second) {
+            stack.emplace_back(before, 0);
+        }
+    }
+    for (const OprId opr : order) {
         const std::vector<VarId> outputs = this->opr(opr).outputs;
         for (const VarId out : outputs) {
             std::optional<Tensor>& value = vars_[out.index()].value;
@@ -128,8 +149,14 @@ void Workspace::settle_constness(OprId id) {
     } else if (!opr.inputs.empty() && def) {
         value = value_can_be_inferred(opr);
         shape = true;
+        // A target shape without an open axis is the shape, whatever is reshaped or broadcast to it.
+        const bool only_target = opr.type == "Broadcast" || (opr.type == "Reshape" && opr.param().is_default(0));
         for (std::size_t i = 0; i < opr.inputs.size(); ++i) {
             const VarNode& in = vars_[opr.inputs[i].index()];
+            if (only_target && i == 0) {
+                value = value && in.immutable;
+                continue;
+            }
             const InputUse use = def->input_use(opr, i);
             value = value && (use == InputUse::shape_only ? in.shape_immutable : in.immutable);
             shape = shape && (use == InputUse::host_value ? in.immutable : in.shape_immutable);

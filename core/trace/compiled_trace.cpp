@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "optimize/rebuild.h"
 #include "trace/graph_parts.h"
 #include "trace/result_graph.h"
 
@@ -13,8 +14,8 @@ constexpr std::size_t none = static_cast<std::size_t>(-1);
 
 } // namespace
 
-CompiledTrace::CompiledTrace(const TraceResult& result, Compile compile)
-    : result_(result), compile_(std::move(compile)), roots_(result.roots()), maker_(result.vars.size(), none),
+CompiledTrace::CompiledTrace(const TraceResult& result, Compile compile, int opt_level)
+    : result_(result), compile_(std::move(compile)), opt_level_(opt_level), roots_(result.roots()), maker_(result.vars.size(), none),
       readers_(result.vars.size()), asked_(result.vars.size()) {
     for (std::size_t i = 0; i < result.seq.size(); ++i)
         if (result.seq[i].kind == TraceItemKind::opr)
@@ -100,6 +101,14 @@ Expected<CompiledTrace::Part> CompiledTrace::make_part(const Values& values, con
         }
     }
     part.graph = builder.finish();
+    if (opt_level_ >= 1) {
+        MGS_ASSIGN(part.graph, rebuild_graph(std::move(part.graph)));
+        // Inputs may be gone, and stand in another order.
+        std::unordered_map<std::string, std::size_t> by_name;
+        for (const std::size_t var : part.inputs) by_name[numbered("v", var)] = var;
+        part.inputs.clear();
+        for (const OprId id : part.graph->inputs()) part.inputs.push_back(by_name.at(part.graph->opr(id).tensors.front().name));
+    }
     return part;
 }
 
@@ -120,7 +129,7 @@ Expected<void> CompiledTrace::compute(Values& values, std::span<const std::size_
     auto found = parts_.find(key);
     if (found == parts_.end() || found->second.random) {
         MGS_ASSIGN(Part made, make_part(values, wanted));
-        MGS_ASSIGN(made.program, compile_(made.graph, {}));
+        MGS_ASSIGN(made.program, compile_(made.graph));
         found = parts_.insert_or_assign(key, std::move(made)).first;
     }
     Part& part = found->second;

@@ -21,7 +21,7 @@ namespace megascope {
 class CompiledTrace {
 public:
     /// Makes the program of a graph. Replaceable, so that memory plans can stand in for a backend's own.
-    using Compile = std::function<Expected<std::unique_ptr<Program>>(std::shared_ptr<const Graph>, const CompileOptions&)>;
+    using Compile = std::function<Expected<std::unique_ptr<Program>>(std::shared_ptr<const Graph>)>;
     /// `watch`: told of every run, with the graph that runs; may be null.
     struct Watcher {
         virtual ~Watcher() = default;
@@ -29,8 +29,8 @@ public:
         virtual void end(std::span<const Tensor> inputs) = 0;
     };
 
-    /// `result` must outlive it.
-    CompiledTrace(const TraceResult& result, Compile compile);
+    /// `result` must outlive it. `opt_level` ≥ 1: graphs are simplified before they are compiled (optimize/rebuild.h).
+    CompiledTrace(const TraceResult& result, Compile compile, int opt_level);
 
     /// The values of one call, by root var.
     struct Values {
@@ -62,6 +62,7 @@ private:
 
     const TraceResult& result_;
     Compile compile_;
+    int opt_level_;
     std::vector<std::size_t> roots_;
     std::vector<std::size_t> maker_; ///< by root var: the item that makes it, or npos
     std::vector<std::vector<std::size_t>> readers_; ///< by root var: live items that read it

@@ -37,60 +37,6 @@ constexpr std::array traced_names = {
     TracedName{"LSTMCellForward", ""},
 };
 
-/// Class name → MegEngine's default operator name and how many leading inputs its name shows (0: all).
-struct DefaultName {
-    std::string_view type;
-    std::string_view name;
-    std::size_t inputs = 1;
-};
-constexpr std::array default_names = {
-    DefaultName{"AdaptivePooling", "adaptive_pooling"},
-    DefaultName{"Argmax", "argmax"},
-    DefaultName{"Argmin", "argmin"},
-    DefaultName{"AxisAddRemove", "axis_add_rm"},
-    DefaultName{"BatchedMatrixMul", "batched_matrix_mul", 2},
-    DefaultName{"Broadcast", "broadcast"},
-    DefaultName{"Concat", "concat", 0},
-    DefaultName{"ConvBiasForward", "conv_bias", 3},
-    DefaultName{"Convolution", "conv", 2},
-    DefaultName{"Convolution3D", "conv3d", 2},
-    DefaultName{"Convolution3DBackwardData", "conv3d_bwd_data", 2},
-    DefaultName{"ConvolutionBackwardData", "conv_bwd_data", 2},
-    DefaultName{"Copy", "copy"},
-    DefaultName{"DeformableConvForward", "deformable_conv", 4},
-    DefaultName{"DeformablePSROIPoolingForward", "deformable_ps_roi_pooling", 3},
-    DefaultName{"Dimshuffle", "dimshuffle"},
-    DefaultName{"GetVarShape", "shape_of", 0},
-    DefaultName{"IndexingMultiAxisVec", "indexing_multi_axis_vec"},
-    DefaultName{"LRN", "lrn"},
-    DefaultName{"LSTMCellForward", "lstm_cell", 7},
-    DefaultName{"LSTMForward", "lstm", 4},
-    DefaultName{"LayerNorm", "layer_norm", 3},
-    DefaultName{"MatrixMul", "matrix_mul", 2},
-    DefaultName{"Padding", "padding"},
-    DefaultName{"Pooling", "pooling"},
-    DefaultName{"RNNCellForward", "rnn_cell", 6},
-    DefaultName{"RNNForward", "rnn_fwd", 3},
-    DefaultName{"Reduce", "reduce2"},
-    DefaultName{"Reshape", "reshape"},
-    DefaultName{"Softmax", "softmax"},
-    DefaultName{"Split", "split"},
-    DefaultName{"Subtensor", "subtensor"},
-};
-
-std::string lower(std::string_view text) {
-    std::string s(text);
-    std::ranges::transform(s, s.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    return s;
-}
-
-/// "conv(data,w)[14]" → "conv[14]": the part in the outermost round brackets is left out.
-std::string without_brackets(const std::string& name) {
-    const std::size_t open = name.find('('), close = name.rfind(')');
-    if (open == std::string::npos || close == std::string::npos || close < open) return name;
-    return name.substr(0, open) + name.substr(close + 1);
-}
-
 bool is_elemwise(const OprDesc& desc) { return desc.type == "Elemwise" || desc.type == "ElemwiseMultiType"; }
 
 } // namespace
@@ -152,7 +98,11 @@ std::string OprDesc::text() const { return is_elemwise(*this) ? type + " " + par
 std::string traced_name(const OprDesc& desc) {
     if (!desc.named) return {};
     if (!desc.name.empty()) return desc.name;
-    if (is_elemwise(desc)) return desc.params.front().enum_name("mode");
+    if (is_elemwise(desc)) {
+        std::string mode = desc.params.front().enum_name("mode");
+        while (mode.ends_with('_')) mode.pop_back();
+        return mode;
+    }
     if (desc.type == "AxisAddRemove") {
         const std::vector<AxisDesc>& axes = desc.params.front().axes("desc");
         return !axes.empty() && axes.front().method == AxisDesc::Method::add_1 ? "AddAxis" : "RemoveAxis";
@@ -186,32 +136,6 @@ Expected<std::size_t> count_outputs(const OprDesc& desc, std::size_t inputs) {
         return fail(ErrorCode::invalid_argument, std::move(settled.error().message));
     if (!def->count_outputs) return def->outputs.size();
     return def->count_outputs(opr);
-}
-
-std::string default_opr_name(const OprDesc& desc, const std::vector<std::string>& input_names, std::size_t id) {
-    std::string base;
-    std::size_t shown = 0;
-    if (is_elemwise(desc)) {
-        base = desc.params.front().enum_name("mode");
-    } else if (const auto found = std::ranges::find(default_names, std::string_view(desc.type), &DefaultName::type);
-               found != default_names.end()) {
-        base = found->name;
-        shown = found->inputs;
-    } else {
-        base = lower(desc.type);
-        shown = 1;
-    }
-    if (shown == 0) shown = input_names.size();
-    std::string s = base + "(";
-    for (std::size_t i = 0; i < std::min(shown, input_names.size()); ++i) {
-        if (s.size() >= 64) {
-            s += "...";
-            break;
-        }
-        if (i) s += ',';
-        s += without_brackets(input_names[i]);
-    }
-    return s + ")[" + std::to_string(id) + "]";
 }
 
 } // namespace megascope

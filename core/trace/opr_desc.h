@@ -53,8 +53,4 @@ struct OprDesc {
 /// The number of counted outputs with that many inputs. Errors: invalid_argument, when the operator does not take them.
 [[nodiscard]] Expected<std::size_t> count_outputs(const OprDesc& desc, std::size_t inputs);
 
-/// MegEngine's default name: "<default>(<input names>)[<id>]". Input names lose their outermost bracket part; from 64
-/// characters on the rest is "...".
-[[nodiscard]] std::string default_opr_name(const OprDesc& desc, const std::vector<std::string>& input_names, std::size_t id);
-
 } // namespace megascope

@@ -7,6 +7,8 @@
 
 #include "graph/rewriter.h"
 #include "opr/elemwise_mode.h"
+#include "optimize/opr_names.h"
+#include "optimize/rebuild.h"
 #include "trace/graph_parts.h"
 
 namespace megascope {
@@ -31,11 +33,11 @@ std::size_t commutative_operands(const Opr& opr) {
     }
 }
 
-/// "<operator name>" for one output; labelled outputs otherwise.
+/// What follows the operator's name in the name of an output: nothing for the only one.
 std::string output_label(const Opr& opr, std::size_t output) {
-    if (opr.outputs.size() < 2) return {};
     if (opr.type == "NMSKeep") return output == 0 ? ":indices" : ":sizes";
-    return numbered(":o", output);
+    const std::size_t leading = leading_hidden_outputs(opr);
+    return opr.outputs.size() + leading < 2 ? std::string() : numbered(":o", leading + output);
 }
 
 class ResultGraphMaker {
@@ -84,8 +86,7 @@ Expected<void> ResultGraphMaker::add_constants() {
     for (const TraceVar& var : result_.vars) {
         if (var.kind == TraceVarKind::internal || !var.bound_value || vars_[var.id].valid()) continue;
         const std::size_t id = take_id(1);
-        const std::string name = var.name.empty() ? default_const_name(*var.bound_value, id) : var.name;
-        MGS_ASSIGN(vars_[var.id], add_constant(builder_, *var.bound_value, name, {var.device}));
+        MGS_ASSIGN(vars_[var.id], add_constant(builder_, *var.bound_value, var.name, {var.device}, id));
     }
     return {};
 }
@@ -106,14 +107,16 @@ Expected<void> ResultGraphMaker::add_opr(const TraceItem& item) {
     const std::size_t commutative = std::min(commutative_operands(opr), opr.inputs.size());
     std::sort(opr.inputs.begin(), opr.inputs.begin() + static_cast<std::ptrdiff_t>(commutative));
     if (opr.type == "Dot") std::ranges::sort(opr.inputs);
-    const std::size_t id = take_id(item.outputs.size() + 1); // most operators have a workspace, too
+    opr.outputs.resize(item.outputs.size());
+    const std::size_t id = take_id(item.outputs.size() + hidden_outputs(opr));
     opr.name = item_name(item);
     if (opr.name.empty()) {
-        std::vector<std::string> names;
-        for (const VarId input : opr.inputs) names.push_back(builder_.var(input).name);
-        opr.name = default_opr_name(item.opr, names, id);
+        std::vector<std::string_view> names;
+        for (std::size_t i = 0; i < naming_inputs(opr); ++i) names.push_back(builder_.var(opr.inputs[i]).name);
+        opr.name = default_name(default_base_name(opr), names, id);
     }
     opr.has_name = true;
+    opr.outputs.clear();
     MGS_ASSIGN(const OprId added, builder_.add(std::move(opr), item.outputs.size()));
     for (std::size_t i = 0; i < item.outputs.size(); ++i) {
         const VarId var = builder_.opr(added).outputs[i];
@@ -200,7 +203,8 @@ Expected<std::shared_ptr<const Graph>> ResultGraphMaker::finish(const std::vecto
     GraphRewriter rewriter(*whole);
     for (const Opr& opr : whole->oprs())
         if (needed[opr.id.index()]) MGS_TRY(rewriter.copy(opr.id));
-    return rewriter.finish();
+    MGS_ASSIGN(std::shared_ptr<const Graph> graph, rewriter.finish());
+    return options_.opt_level < 1 ? graph : rebuild_graph(std::move(graph));
 }
 
 } // namespace

@@ -25,6 +25,7 @@ struct TraceOutputBinding {
 
 struct ResultGraphOptions {
     bool prefer_input_names = false; ///< the names of `inputs` win over traced names (they were given for this dump)
+    int opt_level = 2;               ///< ≥ 1: simple arithmetic is simplified, see optimize/rebuild.h
 };
 
 /// The graph that a trace stands for, with MegEngine's names: an H2D per input (on "xpux" for the usual devices), an

@@ -132,13 +132,7 @@ void Trace::check_external() const {
 void Trace::compute_alive(Recorder& recorder) {
     const std::vector<std::shared_ptr<EagerState>> alive = recorder.require_alive();
     if (options_.record_only || !options_.symbolic) return;
-    CompiledTrace lazy(recorder.result(), [this](std::shared_ptr<const Graph> graph, const CompileOptions&) {
-        CompileOptions options;
-        options.threads = options_.threads;
-        const std::shared_ptr<const Backend> backend = find_backend(options_.backend);
-        if (!backend) throw OprError(ErrorCode::invalid_argument, "There is no backend " + options_.backend + ".");
-        return backend->compile(std::move(graph), options, {});
-    });
+    CompiledTrace lazy(recorder.result(), compiler(), options_.opt_level);
     CompiledTrace::Values values = lazy.start();
     for (const TraceVar& var : recorder.result().vars)
         if (const Tensor& value = recorder.external_values()[var.id]; value.has_value()) lazy.set(values, var.id, value);
@@ -174,16 +168,18 @@ TraceValue Trace::first_call(const TraceArgs& args) {
     return outputs;
 }
 
-void Trace::compile() {
+CompiledTrace::Compile Trace::compiler() const {
     const std::shared_ptr<const Backend> backend = find_backend(options_.backend);
     if (!backend) throw OprError(ErrorCode::invalid_argument, "There is no backend " + options_.backend + ".");
-    compiled_ = std::make_unique<CompiledTrace>(*result_, [this, backend](std::shared_ptr<const Graph> graph, const CompileOptions&) {
+    return [threads = options_.threads, unfused = options_.opt_level < 2, backend](std::shared_ptr<const Graph> graph) {
         CompileOptions options;
-        options.threads = options_.threads;
-        options.unfused = options_.opt_level < 2;
+        options.threads = threads;
+        options.unfused = unfused;
         return backend->compile(std::move(graph), options, {});
-    });
+    };
 }
+
+void Trace::compile() { compiled_ = std::make_unique<CompiledTrace>(*result_, compiler(), options_.opt_level); }
 
 TraceValue Trace::later_call(const TraceArgs& args) {
     Replayer replayer(*result_, *compiled_, options_.imperative, nullptr);
@@ -246,7 +242,7 @@ Expected<std::shared_ptr<const Graph>> Trace::to_graph(const std::vector<std::st
         const std::string name = mapping_ ? output_names_[i] : output_names.empty() ? std::string() : output_names[i];
         outputs.push_back({*result_->find_mark(output_marks_[i]), name});
     }
-    return graph_of_result(*result_, inputs, outputs, {.prefer_input_names = !arg_names.empty()});
+    return graph_of_result(*result_, inputs, outputs, {.prefer_input_names = !arg_names.empty(), .opt_level = options_.opt_level});
 }
 
 ExcludeFromTrace::ExcludeFromTrace() {

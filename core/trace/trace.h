@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "graph/graph.h"
 #include "trace/compiled_trace.h"
+#include "trace/dump.h"
 #include "trace/result_graph.h"
 #include "trace/trace_error.h"
 #include "trace/trace_options.h"
@@ -75,6 +77,10 @@ public:
     [[nodiscard]] Expected<std::shared_ptr<const Graph>> to_graph(const std::vector<std::string>& arg_names = {},
                                                                   const std::vector<std::string>& output_names = {}) const;
 
+    /// Writes what was recorded: MegEngine's `trace.dump`. Errors: those of `to_graph` and `dump_graph`.
+    [[nodiscard]] Expected<DumpInfo> dump(const std::filesystem::path& path, const DumpOptions& options = {}, const CancelToken& cancel = {},
+                                          const Progress& progress = {}) const;
+
 private:
     friend class ExcludeFromTrace;
     Trace(Function function, TraceOptions options, int);
@@ -123,6 +129,7 @@ private:
     TraceValue mark_outputs(TraceLayer& layer, TraceValue outputs);
     void keep_bindings(const TraceArgs& args, const TraceValue& outputs);
     void check_external() const;
+    [[nodiscard]] CompiledTrace::Compile compiler() const;
     void compile();
     void compute_alive(Recorder& recorder);
 

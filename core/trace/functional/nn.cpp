@@ -69,12 +69,27 @@ EagerTensor rows_times_matrix(const EagerTensor& x, const EagerTensor& matrix, c
     return hidden(OprDesc("Reshape"), {product, hidden_concat(leading, hidden_part(hidden_shape(product), true))});
 }
 
+EagerTensor hidden_tail(const EagerTensor& sizes, bool last) {
+    OprDesc desc("Subtensor");
+    desc.set("items", std::vector<IndexItem>{{.axis = 0, .begin = last, .end = !last}});
+    return hidden(desc, {sizes, int_vector({-2})});
+}
+
+/// More than one batch axis: they become one, because the operator takes three axes.
+EagerTensor batched_product(const EagerTensor& a, const EagerTensor& b, const MatMulOptions& options) {
+    if (a.ndim() == 3) return apply1(matrix_product("BatchedMatrixMul", options), {a, b});
+    const EagerTensor sizes = hidden_shape(a), batch = hidden_tail(sizes, false);
+    const EagerTensor count = hidden(OprDesc("Reduce").set_enum("mode", "PRODUCT").set("axis", std::int64_t{0}), {batch});
+    const auto flat = [&](const EagerTensor& x, const EagerTensor& all) {
+        return hidden(OprDesc("Reshape"), {x, hidden_concat(count, hidden_tail(all, true))});
+    };
+    const EagerTensor product = apply1(matrix_product("BatchedMatrixMul", options), {flat(a, sizes), flat(b, hidden_shape(b))});
+    return hidden(OprDesc("Reshape"), {product, hidden_concat(batch, hidden_tail(hidden_shape(product), true))});
+}
+
 /// The leading axes of `other` in front of the matrix `x`.
 EagerTensor as_batch(const EagerTensor& x, const EagerTensor& other) {
-    OprDesc leading("Subtensor");
-    leading.set("items", std::vector<IndexItem>{{.axis = 0, .end = true}});
-    const EagerTensor front = hidden(leading, {hidden_shape(other), int_vector({-2})});
-    return hidden(OprDesc("Broadcast"), {x, hidden_concat(front, hidden_shape(x))});
+    return hidden(OprDesc("Broadcast"), {x, hidden_concat(hidden_tail(hidden_shape(other), false), hidden_shape(x))});
 }
 
 } // namespace
@@ -97,7 +112,7 @@ EagerTensor matmul(const EagerTensor& a, const EagerTensor& b, const MatMulOptio
     if (m == 2 && n == 2) return apply1(matrix_product("MatrixMul", options), {a, b});
     if (n == 2 && !options.transpose_a) return rows_times_matrix(a, b, options);
     const EagerTensor left = m < n ? as_batch(a, b) : a, right = n < m ? as_batch(b, a) : b;
-    return apply1(matrix_product("BatchedMatrixMul", options), {left, right});
+    return batched_product(left, right, options);
 }
 
 EagerTensor linear(const EagerTensor& x, const EagerTensor& weight, const EagerTensor& bias) {
@@ -154,7 +169,7 @@ EagerTensor layer_norm(const EagerTensor& x, const EagerTensor& weight, const Ea
     return weight.valid() ? apply1(desc, {x, weight, bias}) : apply1(desc, {x});
 }
 
-EagerTensor softmax(const EagerTensor& x, std::int64_t axis) { return apply1(OprDesc("Softmax").set("axis", axis), {x}); }
+EagerTensor softmax(const EagerTensor& x, std::int64_t axis) { return apply1(OprDesc("Softmax").set("axis", axis_in(x, axis)), {x}); }
 
 EagerTensor log_softmax(const EagerTensor& x, std::int64_t axis) {
     const EagerTensor shifted = x - max(x, axis, true);

@@ -69,7 +69,8 @@ EagerTensor broadcast_to(const EagerTensor& x, const EagerTensor& shape) { retur
 
 EagerTensor dimshuffle(const EagerTensor& x, const std::vector<std::int64_t>& pattern) {
     OprDesc desc("Dimshuffle");
-    desc.set("pattern", pattern);
+    if (pattern.empty()) throw OprError(ErrorCode::invalid_argument, "dimshuffle: the pattern is empty.");
+    desc.set("pattern", pattern).set("ndim", *std::ranges::max_element(pattern) + 1);
     return apply1(desc, {x});
 }
 
