@@ -1,26 +1,13 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "optimize/workspace.h"
 
 namespace megascope {
-
-/// One step of the rewriting. Stateless: `apply` may be called for any number of workspaces.
-class Pass {
-public:
-    virtual ~Pass() = default;
-    [[nodiscard]] virtual std::string_view name() const = 0; ///< for the report: "conv-bias fusion"
-    /// Returns the number of vars it replaced. Throws RewriteFailure when the graph does not suit it.
-    virtual std::size_t apply(Workspace& graph) const = 0;
-};
-
-using PassList = std::vector<std::unique_ptr<const Pass>>;
 
 /// Replaces vars while a pass walks over the operators in `Workspace::order()`: an operator whose inputs were replaced is copied
 /// on the new inputs (`auto_replace`), or a pass says itself what stands for a var (`replace`).

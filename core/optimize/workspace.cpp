@@ -32,7 +32,8 @@ bool equal_oprs(const Opr& a, const Opr& b) {
 std::string output_label(const Opr& opr, std::size_t index) {
     if (opr.type == "NMSKeep") return index == 0 ? ":indices" : ":sizes";
     const std::size_t leading = leading_hidden_outputs(opr);
-    if (opr.outputs.size() + leading < 2) return {};
+    const bool bundle = opr.type.starts_with("MultipleDeviceTensor");
+    if (opr.outputs.size() + leading < 2 && !bundle) return {};
     return ":o" + std::to_string(leading + index);
 }
 
@@ -215,6 +216,17 @@ OprId Workspace::insert(Opr opr) {
 
 VarId Workspace::insert1(Opr opr) { return make(std::move(opr), {}); }
 
+std::vector<VarId> Workspace::insert_bundle(std::string_view type, std::span<const OprId> parts, std::string name) {
+    Opr opr = make_opr(type, {});
+    for (const OprId part : parts) {
+        StoredTensor tensor = this->opr(part).tensors.front();
+        tensor.name = name + ":o" + std::to_string(opr.tensors.size());
+        tensor.has_name = true;
+        opr.tensors.push_back(std::move(tensor));
+    }
+    return this->opr(insert_new(std::move(opr), std::move(name))).outputs;
+}
+
 OprId Workspace::copy(OprId original, std::span<const VarId> inputs) {
     std::pair<OprId, std::vector<VarId>> key{original, {inputs.begin(), inputs.end()}};
     if (const auto it = copies_.find(key); it != copies_.end()) return it->second;
@@ -309,6 +321,11 @@ Opr make_opr(std::string_view type, std::span<const VarId> inputs, std::vector<P
     opr.params = std::move(params);
     opr.outputs.clear();
     return opr;
+}
+
+void set_enum(Param& param, std::string_view field, std::string_view value) {
+    const std::size_t index = *param.type().find(field);
+    param.set(index, *param.type().fields[index].enumeration->find(value));
 }
 
 Param make_param(std::string_view type) { return Param(*ParamRegistry::builtin().find(type)); }

@@ -107,6 +107,8 @@ public:
     /// one output that looks like the var that `build` gives (called once the stand-in has its id). Equal type, input and tag give
     /// the same var.
     VarId stand_in(std::string_view type, VarId input, std::uint64_t tag, const std::function<VarId()>& build);
+    /// A bundle (MultipleDeviceTensorHolder or …WithFormatHolder) of the tensors that `parts` hold.
+    std::vector<VarId> insert_bundle(std::string_view type, std::span<const OprId> parts, std::string name);
     VarId elemwise(ElemwiseMode mode, std::span<const VarId> inputs);
     VarId elemwise(ElemwiseMode mode, std::initializer_list<VarId> inputs) {
         return elemwise(mode, std::span<const VarId>(inputs.begin(), inputs.size()));
@@ -201,5 +203,7 @@ private:
 }
 /// A param of that type at its defaults ("Convolution", "Reduce"). Precondition: the schema has it.
 [[nodiscard]] Param make_param(std::string_view type);
+/// Sets an enumeration field by the name of its value. Precondition: both exist.
+void set_enum(Param& param, std::string_view field, std::string_view value);
 
 } // namespace megascope

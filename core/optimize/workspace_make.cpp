@@ -130,7 +130,7 @@ VarId Workspace::make(Opr opr, const std::string& given_name) {
         const bool sums = opr.param().enum_name("mode") == "SUM";
         if (sums && mode(opr.inputs[0]) == pow && immutable_scalar(producer(opr.inputs[0]).inputs[1]) == 2.0) {
             opr.inputs[0] = producer(opr.inputs[0]).inputs[0];
-            opr.params[0].set("mode", std::int64_t{1}); // SUM_SQR
+            set_enum(opr.params[0], "mode", "SUM_SQR");
         }
     } else if (opr.type == "PowC") {
         const auto exponent = static_cast<float>(opr.param().real("exp"));

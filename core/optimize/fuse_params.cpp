@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "optimize/pass.h"
+#include "optimize/passes.h"
+
+namespace megascope {
+namespace {
+
+class ParamFuser {
+public:
+    explicit ParamFuser(Workspace& graph) : graph_(graph), constants_(graph), rewriter_(graph) {}
+
+    std::size_t run() {
+        const std::vector<OprId> order = graph_.order();
+        for (const OprId id : order) constants_.add(id);
+        for (const OprId id : order) visit(id);
+        return rewriter_.apply();
+    }
+
+private:
+    /// The stored parameters that an operator depends on, for the name.
+    const std::set<std::string>& sources(OprId id) {
+        if (const auto it = sources_.find(id); it != sources_.end()) return it->second;
+        std::set<std::string> found;
+        const Opr& opr = graph_.opr(id);
+        if (opr.inputs.empty()) {
+            if (opr.type != "ImmutableTensor") found.insert(graph_.name(id));
+        } else {
+            for (const VarId in : opr.inputs) {
+                const std::set<std::string>& above = sources(graph_.owner(in));
+                found.insert(above.begin(), above.end());
+            }
+        }
+        return sources_.emplace(id, std::move(found)).first->second;
+    }
+
+    std::string name_for(VarId var) {
+        std::string name = "fuse(";
+        for (const std::string& source : sources(graph_.owner(var))) name += (name.back() == '(' ? "" : ",") + source;
+        return name + "):" + graph_.name(var) + "@" + std::to_string(graph_.node_id(var));
+    }
+
+    void replace(VarId var) {
+        if (!processed_.insert(var).second) return;
+        const Tensor value = graph_.evaluate(var);
+        const TensorFormat format = graph_.var(var).format.value_or(TensorFormat{});
+        const bool plain = format.kind != TensorFormat::Kind::image2d_pack4;
+        if (plain && infers_value(graph_.owner(var)))
+            rewriter_.replace(var, graph_.immutable(value, var, name_for(var)));
+        else
+            rewriter_.replace(var, graph_.shared(value, format, var, name_for(var)));
+    }
+
+    /// Does MegEngine infer the value of all operators that it is computed by?
+    bool infers_value(OprId id) { return graph_.is_immutable(graph_.opr(id).outputs.front()); }
+
+    void visit(OprId id) {
+        const ConstPropagation::Inputs inputs = constants_.add(id);
+        const std::vector<VarId> read = graph_.opr(id).inputs;
+        if (!inputs.all_const && inputs.any_mid_const)
+            for (const VarId in : read)
+                if (constants_.is_mid_const(in)) replace(in);
+        rewriter_.auto_replace(id);
+        if (!inputs.all_const || read.empty()) return;
+        const std::vector<VarId> outputs = graph_.opr(id).outputs;
+        for (const VarId out : outputs)
+            if (graph_.is_endpoint(out)) replace(out);
+    }
+
+    Workspace& graph_;
+    ConstPropagation constants_;
+    Rewriter rewriter_;
+    std::unordered_set<VarId> processed_;
+    std::unordered_map<OprId, std::set<std::string>> sources_;
+};
+
+} // namespace
+
+std::size_t fuse_params(Workspace& graph) { return ParamFuser(graph).run(); }
+
+} // namespace megascope
