@@ -196,7 +196,6 @@ Expected<void> CpuProgram::run_loose(Run& run, PlanStepWork& step) {
 
 Expected<void> CpuProgram::run_step(Run& run, PlanStepWork& step) {
     if (!step.recompute.empty()) MGS_TRY(recompute(run, step));
-    if (step.loose) return run_loose(run, step);
     const std::vector<std::byte*>& address = run.ready.address;
     for (PlanAction& action : step.actions) {
         if (!action.kernel) {
@@ -210,7 +209,8 @@ Expected<void> CpuProgram::run_step(Run& run, PlanStepWork& step) {
         for (std::size_t i = 0; i < action.out.size(); ++i) action.out[i] = address[action.outputs[i]];
         MGS_TRY(action.kernel->run(action.in, action.out, run.ready.arena.get() + step.scratch_offset));
     }
-    return {};
+    // Its actions only brought planned values into the plain layout that such a step reads.
+    return step.loose ? run_loose(run, step) : Expected<void>();
 }
 
 Expected<void> CpuProgram::show(Run& run, const PlanStepWork& step, RunObserver& observer) {
