@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
     cli::add_profile(app, status);
     cli::add_profile_analyze(app, status);
     cli::add_profile_diff(app, status);
+    cli::add_report(app, status);
     cli::add_operators(app, status);
     cli::add_convert(app, status);
     cli::add_diff(app, status);

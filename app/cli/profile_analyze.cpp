@@ -45,7 +45,9 @@ int analyze_profile(AnalyzeOptions options) {
     AnalysisQuery& query = options.query;
     query.end_key = options.end_key == "kern" ? AnalysisQuery::EndKey::kern : AnalysisQuery::EndKey::end;
     query.aggregate = aggregate_of(options.aggregate);
-    query.by_type = options.aggregate_by == "type";
+    using GroupBy = AnalysisQuery::GroupBy;
+    const std::string& by = options.aggregate_by;
+    query.group_by = by == "type" ? GroupBy::type : by == "scope" ? GroupBy::scope : by == "shape" ? GroupBy::shape : by == "dtype" ? GroupBy::dtype : GroupBy::all;
 
     const auto details = [&](AnalysisQuery::Side side) {
         query.side = side;
@@ -84,7 +86,7 @@ void add_profile_analyze(CLI::App& app, int& status) {
         ->capture_default_str()
         ->check(CLI::IsMember({"end", "kern"}));
     command->add_option("--aggregate", options->aggregate, "Combine rows")->check(CLI::IsMember({"max", "min", "sum", "mean"}));
-    command->add_option("--aggregate-by", options->aggregate_by, "What rows are combined by; without it all become one")->check(CLI::IsMember({"type"}));
+    command->add_option("--aggregate-by", options->aggregate_by, "What rows are combined by; without it all become one")->check(CLI::IsMember({"type", "scope", "shape", "dtype"}));
     command->add_option("--order-by", query.order_by, "time, computation, memory, flops, bandwidth or opr_id; + in front: ascending")->capture_default_str();
     command->add_flag("--copy-time", options->copy_time, "Also times of Copy operators");
     command->add_option("--min-time", query.min_time, "Seconds");

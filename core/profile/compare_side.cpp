@@ -4,22 +4,12 @@
 #include <map>
 #include <unordered_map>
 
+#include "profile/profile_analysis.h"
 #include "profile/rank_test.h"
 
 namespace megascope {
 
 namespace {
-
-std::string shape_text(const std::vector<std::int64_t>& sizes) {
-    std::string s;
-    for (const std::int64_t size : sizes) s += (s.empty() ? "" : "×") + std::to_string(size);
-    return s;
-}
-
-/// The first output that is a value: workspaces are bytes behind it.
-const ProfileVar* first_output(const GraphProfile& p, const ProfileOpr& opr) {
-    return opr.outputs.empty() ? nullptr : &p.vars[opr.outputs.front().index()];
-}
 
 /// Finds the operators of a later iteration in the first one: the same id and name, else the only one of that name.
 class IterationMatcher {
@@ -50,11 +40,6 @@ std::string_view without_count(std::string_view name) {
 }
 
 } // namespace
-
-std::string_view scope_of_name(std::string_view name) {
-    const std::size_t cut = name.find_last_of("./");
-    return cut == std::string_view::npos || cut == 0 ? std::string_view() : name.substr(0, cut);
-}
 
 double CompareSide::total() const {
     std::vector<double> sums(iterations, 0.0);
@@ -111,11 +96,9 @@ CompareSide compare_side(std::string title, std::span<const std::shared_ptr<cons
         item.name = p.text(opr.name);
         item.type = p.text(opr.type);
         item.scope = scope_of_name(item.name);
-        const ProfileVar* out = first_output(p, opr);
-        if (const auto& footprint = p.footprints[id.index()]; footprint && !footprint->out_shapes.empty()) item.shape = shape_text(footprint->out_shapes.front());
-        else if (out && out->shape) item.shape = shape_text(*out->shape);
-        if (dtype) item.dtype = dtype(id);
-        if (item.dtype.empty() && out && out->mem_plan) item.dtype = p.text(out->mem_plan->dtype);
+        item.shape = output_shape_text(p, id);
+        item.dtype = output_dtype_text(p, id);
+        if (item.dtype.empty() && dtype) item.dtype = dtype(id);
         const auto [at, is_new] = track_of.try_emplace(where[id.index()], static_cast<std::uint32_t>(side.tracks.size()));
         if (is_new) {
             side.tracks.emplace_back(p.text(where[id.index()]));
@@ -124,7 +107,7 @@ CompareSide compare_side(std::string title, std::span<const std::shared_ptr<cons
         item.source = id.value();
         item.number = opr.number;
         item.keys.push_back(item.name);
-        if (out) item.keys.emplace_back(p.text(out->name));
+        if (!opr.outputs.empty()) item.keys.emplace_back(p.text(p.vars[opr.outputs.front().index()].name));
         item.samples = std::move(samples[id.index()]);
         item.total = item.self = median_of(item.samples);
         side.items.push_back(std::move(item));

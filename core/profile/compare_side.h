@@ -59,7 +59,4 @@ using DTypeOf = std::function<std::string(ProfileOprId)>;
 /// names apart. Errors: cancelled.
 [[nodiscard]] Expected<CompareSide> compare_side(std::string title, std::shared_ptr<const Timeline> trace, const CancelToken& cancel = {});
 
-/// "backbone.stage1.conv1" → "backbone.stage1"; empty when there is no dot or slash.
-[[nodiscard]] std::string_view scope_of_name(std::string_view name);
-
 } // namespace megascope

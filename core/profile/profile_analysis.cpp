@@ -43,7 +43,31 @@ double aggregate(const std::vector<double>& values, Aggregate how) {
     return 0;
 }
 
-std::vector<AnalysisRow> grouped(const std::vector<AnalysisRow>& rows, const AnalysisQuery& query) {
+std::string group_key(const GraphProfile& profile, const AnalysisRow& row, const AnalysisQuery& query) {
+    using By = AnalysisQuery::GroupBy;
+    switch (query.group_by) {
+    case By::all: return "all";
+    case By::type: return row.type;
+    case By::scope: return std::string(scope_of_name(row.name));
+    case By::shape: return output_shape_text(profile, row.opr);
+    case By::dtype: {
+        std::string dtype = output_dtype_text(profile, row.opr);
+        return dtype.empty() && query.dtype ? query.dtype(row.opr, -1) : dtype;
+    }
+    }
+    return {};
+}
+
+bool has_input_dtype(const GraphProfile& profile, ProfileOprId id, const AnalysisQuery& query) {
+    const std::vector<ProfileVarId>& inputs = profile.oprs[id.index()].inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const auto& plan = profile.vars[inputs[i].index()].mem_plan;
+        if (plan ? profile.text(plan->dtype) == query.input_dtype : query.dtype && query.dtype(id, static_cast<int>(i)) == query.input_dtype) return true;
+    }
+    return false;
+}
+
+std::vector<AnalysisRow> grouped(const GraphProfile& profile, const std::vector<AnalysisRow>& rows, const AnalysisQuery& query) {
     struct Group {
         std::vector<double> times, computations, memories;
         bool complete = true;
@@ -51,7 +75,7 @@ std::vector<AnalysisRow> grouped(const std::vector<AnalysisRow>& rows, const Ana
     std::vector<std::string> order;
     std::unordered_map<std::string, Group> groups;
     for (const AnalysisRow& row : rows) {
-        const std::string key = query.by_type ? row.type : "all";
+        const std::string key = group_key(profile, row, query);
         const auto [at, is_new] = groups.try_emplace(key);
         if (is_new) order.push_back(key);
         Group& group = at->second;
@@ -77,9 +101,35 @@ std::vector<AnalysisRow> grouped(const std::vector<AnalysisRow>& rows, const Ana
 
 } // namespace
 
+std::string output_shape_text(const GraphProfile& profile, ProfileOprId opr) {
+    const auto text = [](const std::vector<std::int64_t>& sizes) {
+        std::string s;
+        for (const std::int64_t size : sizes) s += (s.empty() ? "" : "×") + std::to_string(size);
+        return s;
+    };
+    if (const auto& footprint = profile.footprints[opr.index()]; footprint && !footprint->out_shapes.empty()) return text(footprint->out_shapes.front());
+    const auto& outputs = profile.oprs[opr.index()].outputs;
+    if (outputs.empty()) return {};
+    const auto& shape = profile.vars[outputs.front().index()].shape;
+    return shape ? text(*shape) : std::string();
+}
+
+std::string output_dtype_text(const GraphProfile& profile, ProfileOprId opr) {
+    const auto& outputs = profile.oprs[opr.index()].outputs;
+    if (outputs.empty()) return {};
+    const auto& plan = profile.vars[outputs.front().index()].mem_plan;
+    return plan ? std::string(profile.text(plan->dtype)) : std::string();
+}
+
+std::string_view scope_of_name(std::string_view name) {
+    // Made-up names spell their inputs: "conv(features.2.RELU6,const{…})[4704]". Those are no scopes.
+    const std::size_t cut = name.substr(0, name.find('(')).find_last_of("./");
+    return cut == std::string_view::npos || cut == 0 ? std::string_view() : name.substr(0, cut);
+}
+
 Expected<std::vector<AnalysisRow>> analyze(const GraphProfile& profile, const AnalysisQuery& query) {
-    if (query.by_type && query.aggregate == Aggregate::none)
-        return fail(ErrorCode::invalid_argument, "Grouping by type needs an aggregate: max, min, sum or mean.");
+    if (query.group_by != AnalysisQuery::GroupBy::all && query.aggregate == Aggregate::none)
+        return fail(ErrorCode::invalid_argument, "Grouping needs an aggregate: max, min, sum or mean.");
     const bool ascending = query.order_by.starts_with('+');
     const std::string_view column_name = std::string_view(query.order_by).substr(ascending ? 1 : 0);
     const auto column = std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.name == column_name; });
@@ -115,18 +165,14 @@ Expected<std::vector<AnalysisRow>> analyze(const GraphProfile& profile, const An
         row.time = *t;
         if (!query.types.empty() && std::find(query.types.begin(), query.types.end(), row.type) == query.types.end()) continue;
         if (!query.name_pattern.empty() && !std::regex_search(row.name, pattern, std::regex_constants::match_continuous)) continue;
-        if (!query.input_dtype.empty() && std::none_of(opr.inputs.begin(), opr.inputs.end(), [&](ProfileVarId in) {
-                const auto& plan = profile.vars[in.index()].mem_plan;
-                return plan && profile.text(plan->dtype) == query.input_dtype;
-            }))
-            continue;
+        if (!query.input_dtype.empty() && !has_input_dtype(profile, id, query)) continue;
         if (const auto& footprint = profile.footprints[id.index()]) {
             if (footprint->computation && *footprint->computation != 0) row.computation = footprint->computation;
             row.memory = static_cast<double>(footprint->memory);
         }
         rows.push_back(std::move(row));
     }
-    if (query.aggregate != Aggregate::none) rows = grouped(rows, query);
+    if (query.aggregate != Aggregate::none) rows = grouped(profile, rows, query);
 
     std::stable_sort(rows.begin(), rows.end(), [&](const AnalysisRow& a, const AnalysisRow& b) {
         const auto x = column->value(a, profile);

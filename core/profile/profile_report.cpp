@@ -136,7 +136,7 @@ Expected<std::string> summary_text(const GraphProfile& profile, const AnalysisQu
             copies.end_key = key;
             copies.order_by = "time";
             copies.top = 0;
-            copies.by_type = false;
+            copies.group_by = AnalysisQuery::GroupBy::all;
             if (copies.types.empty() || std::find(copies.types.begin(), copies.types.end(), "Copy") != copies.types.end())
                 copies.types = {"Copy"};
             else

@@ -56,7 +56,7 @@ private slots:
         QVERIFY(p);
         AnalysisQuery query;
         query.top = byType ? 5 : 3;
-        query.by_type = byType;
+        query.group_by = byType ? AnalysisQuery::GroupBy::type : AnalysisQuery::GroupBy::all;
         if (byType) query.aggregate = AnalysisQuery::Aggregate::sum;
         const std::string expected = recorded(output.toStdString());
         QVERIFY(!expected.empty());
@@ -70,9 +70,9 @@ private slots:
         const auto p = open(MEGASCOPE_TEST_DATA "/profile/lenet_get_profile.json");
         QVERIFY(p);
         AnalysisQuery query;
-        query.by_type = true;
+        query.group_by = AnalysisQuery::GroupBy::type;
         QVERIFY(!analyze(*p, query));
-        query.by_type = false;
+        query.group_by = AnalysisQuery::GroupBy::all;
         query.order_by = "colour";
         QVERIFY(!analyze(*p, query));
         query.order_by = "time";
