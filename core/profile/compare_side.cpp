@@ -95,7 +95,7 @@ CompareSide compare_side(std::string title, std::span<const std::shared_ptr<cons
         CompareItem item;
         item.name = p.text(opr.name);
         item.type = p.text(opr.type);
-        item.scope = scope_of_name(item.name);
+        item.scope = scope_of_opr_name(item.name);
         item.shape = output_shape_text(p, id);
         item.dtype = output_dtype_text(p, id);
         if (item.dtype.empty() && dtype) item.dtype = dtype(id);

@@ -48,7 +48,7 @@ std::string group_key(const GraphProfile& profile, const AnalysisRow& row, const
     switch (query.group_by) {
     case By::all: return "all";
     case By::type: return row.type;
-    case By::scope: return std::string(scope_of_name(row.name));
+    case By::scope: return std::string(scope_of_opr_name(row.name));
     case By::shape: return output_shape_text(profile, row.opr);
     case By::dtype: {
         std::string dtype = output_dtype_text(profile, row.opr);
@@ -121,7 +121,7 @@ std::string output_dtype_text(const GraphProfile& profile, ProfileOprId opr) {
     return plan ? std::string(profile.text(plan->dtype)) : std::string();
 }
 
-std::string_view scope_of_name(std::string_view name) {
+std::string_view scope_of_opr_name(std::string_view name) {
     // Made-up names spell their inputs: "conv(features.2.RELU6,const{…})[4704]". Those are no scopes.
     const std::size_t cut = name.substr(0, name.find('(')).find_last_of("./");
     return cut == std::string_view::npos || cut == 0 ? std::string_view() : name.substr(0, cut);

@@ -59,6 +59,6 @@ struct AnalysisRow {
 [[nodiscard]] std::string output_shape_text(const GraphProfile& profile, ProfileOprId opr);
 [[nodiscard]] std::string output_dtype_text(const GraphProfile& profile, ProfileOprId opr);
 /// "backbone.stage1.conv1" → "backbone.stage1"; empty when there is no dot or slash, or only behind '('.
-[[nodiscard]] std::string_view scope_of_name(std::string_view name);
+[[nodiscard]] std::string_view scope_of_opr_name(std::string_view name);
 
 } // namespace megascope
