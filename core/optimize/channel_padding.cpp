@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unordered_set>
 
 #include "optimize/layout_rewrite.h"
@@ -58,7 +59,7 @@ private:
         const DType dtype = g_.dtype(x);
         TensorBuffer zeros(dtype, shape);
         std::ranges::fill(zeros.bytes(), std::byte{0});
-        const VarId padding = g_.immutable(std::move(zeros).freeze(), x);
+        const VarId padding = g_.immutable(std::move(zeros).freeze(), x, std::string());
         Param param = make_param("Axis");
         param.set("axis", static_cast<std::int64_t>(axis));
         return g_.insert1(make_opr("Concat", {x, padding}, {std::move(param)}));
@@ -117,7 +118,9 @@ private:
         const std::int64_t more = missing_channels(dtype, size_of(g_, now[1], 0), true);
         if (more != 0) {
             now[1] = pad_out(id, now[1], more);
-            if (now.size() >= 3) now[2] = pad_in(id, now[2], more);
+            // A bias of the output's size may come from a padded operator. (MegEngine pads it again; such a dump cannot run.)
+            if (const std::int64_t bias_more = now.size() >= 3 ? size_of(g_, now[1], 0) - size_of(g_, now[2], 1) : 0; bias_more > 0)
+                now[2] = pad_in(id, now[2], bias_more);
             padded_.insert(id);
         }
         return rewrite_.copy(id, now);
@@ -134,7 +137,7 @@ private:
             const std::int64_t more = size_of(g_, in[0], 1) - size_of(g_, opr.inputs[1], 0);
             if (more != 0) {
                 now[1] = pad_in(id, in[1], more);
-                if (in.size() >= 3) now[2] = pad_in(id, in[2], more);
+                if (in.size() >= 3 && !padded(opr.inputs[2])) now[2] = pad_in(id, in[2], more);
                 padded_.insert(id);
             }
         }

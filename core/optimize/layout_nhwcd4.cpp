@@ -30,10 +30,7 @@ private:
     /// Is the var stored as an image? Follows from its operator; operators without a rule of their own pass images on.
     [[nodiscard]] bool is_image(VarId x) const {
         const Opr& opr = g_.producer(x);
-        if (opr.type == "RelayoutFormat") {
-            const std::string mode = opr.param().enum_name("mode");
-            return mode == "NCHW_NHWCD4I" || mode == "NHWC_NHWCD4I" || (mode.starts_with("INTER_WEIGHT_") && mode.find('I', 13) != std::string::npos);
-        }
+        if (opr.type == "RelayoutFormat") return memory_format(opr).kind == TensorFormat::Kind::image2d_pack4;
         if (opr.type == "ElemwiseMultiType" || opr.type == "Elemwise" || opr.type == "TypeCvt" || opr.type == "PowC" || opr.type == "Concat") {
             for (const VarId in : opr.inputs)
                 if (is_image(in)) return true;

@@ -171,4 +171,17 @@ VarId relayout_format(Workspace& graph, VarId x, std::string_view mode) {
     return graph.insert1(make_opr("RelayoutFormat", {x}, {std::move(param)}));
 }
 
+TensorFormat memory_format(const Opr& relayout_format) {
+    struct Image {
+        std::string_view mode;
+        std::uint8_t align_axis;
+    };
+    constexpr std::array<Image, 7> images = {{{"NHWC_NHWCD4I", 2}, {"NCHW_NHWCD4I", 2}, {"INTER_WEIGHT_DENSEI", 3}, {"INTER_WEIGHT_DENSEI_DOT", 3},
+                                              {"INTER_WEIGHT_GROUPI", 4}, {"INTER_WEIGHT_GROUPI_DOT", 4}, {"INTER_WEIGHT_CHANI", 1}}};
+    const std::string mode = relayout_format.param().enum_name("mode");
+    const auto image = std::ranges::find(images, mode, &Image::mode);
+    if (image == images.end()) return {};
+    return {.kind = TensorFormat::Kind::image2d_pack4, .align_axis = image->align_axis};
+}
+
 } // namespace megascope

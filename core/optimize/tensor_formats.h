@@ -56,5 +56,7 @@ struct ReformatPlan {
 VarId relayout(Workspace& graph, VarId x, const RelayoutKey& key);
 /// A RelayoutFormat of that mode ("NCHW_NHWCD4I").
 VarId relayout_format(Workspace& graph, VarId x, std::string_view mode);
+/// The layout in memory of what a RelayoutFormat gives: an image in the modes that end in I.
+[[nodiscard]] TensorFormat memory_format(const Opr& relayout_format);
 
 } // namespace megascope

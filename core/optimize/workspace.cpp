@@ -7,6 +7,7 @@
 #include "opr/catalogue.h"
 #include "opr/param_registry.h"
 #include "optimize/opr_names.h"
+#include "optimize/tensor_formats.h"
 
 namespace megascope {
 namespace {
@@ -159,6 +160,7 @@ OprId Workspace::append(Opr opr, std::size_t outputs, std::string name) {
         var.name = name + output_label(opr, i);
         var.desc = std::move(descs[i]);
         var.comp_node = comp_node;
+        if (opr.type == "RelayoutFormat") var.var.format = memory_format(opr);
     }
     next_id_ += static_cast<std::uint32_t>(hidden_outputs(opr) - leading);
     node.name = std::move(name);
