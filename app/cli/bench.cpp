@@ -6,7 +6,6 @@
 #include "base/units.h"
 #include "commands.h"
 #include "console.h"
-#include "facts.h"
 #include "running.h"
 
 namespace megascope::cli {
@@ -108,16 +107,11 @@ void print_shares(const Measurement& m, const Graph& graph, std::size_t top) {
 }
 
 int bench(const BenchOptions& options) {
-    const auto opened = open_model(options.file);
-    if (!opened) return report(opened.error());
-    const Model& model = **opened;
-    const auto stored = chosen_graph(model, options.flags);
-    if (!stored) return report(stored.error());
-    const Graph& graph = *(*stored)->graph;
-    const auto prepared = prepare_run(model, options.flags, options.testcases);
+    auto prepared = prepare_run(options.file, options.flags, options.testcases);
     if (!prepared) return report(prepared.error());
-    RunRequest request = prepared->request;
-    if (request.testcases.size() > 1) request.testcases.resize(1);
+    prepared->keep_one_testcase();
+    RunRequest& request = prepared->request;
+    const Graph& graph = prepared->graph();
 
     std::vector<std::string> backends = {options.flags.backend};
     if (!options.compare.empty()) backends.push_back(options.compare);

@@ -13,7 +13,7 @@
 #include "facts.h"
 #include "format/atomic_file.h"
 #include "format/cipher.h"
-#include "format/reader.h"
+#include "format/convert.h"
 #include "format/strip_info.h"
 #include "format/writer.h"
 
@@ -25,12 +25,9 @@ struct ConvertOptions {
     std::string input;
     std::string output;
     std::string format;            ///< empty: as the input
-    std::optional<int> var_name;   ///< names: empty keeps what the input has
-    std::optional<bool> opr_name, param_name, opr_priority;
-    bool no_metadata = false;
-    bool no_testcases = false;
+    Conversion conversion;
     bool append = false;
-    std::string decrypt, key, info_key;
+    KeyFlags keys;
     bool pack = false;
     std::string pack_name, pack_info, encrypt, encrypt_key;
     std::string strip_info;
@@ -43,71 +40,16 @@ const std::map<std::string, Container>& containers() {
     return names;
 }
 
-Expected<std::vector<std::byte>> key_of(const std::string& hex) {
-    std::vector<std::byte> key;
-    const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; };
-    if (hex.size() % 2 != 0) return fail(ErrorCode::invalid_argument, "A key has an even number of hexadecimal digits.");
-    for (std::size_t i = 0; i < hex.size(); i += 2) {
-        const int high = digit(hex[i]);
-        const int low = digit(hex[i + 1]);
-        if (high < 0 || low < 0) return fail(ErrorCode::invalid_argument, "A key consists of hexadecimal digits.");
-        key.push_back(static_cast<std::byte>(high * 16 + low));
-    }
-    return key;
-}
-
 Expected<std::string> read_text(const std::string& path) {
     MGS_ASSIGN(const auto file, MappedFile::open(path));
     return std::string(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
 }
 
-/// The options that one stored graph is written with. `info` must outlive the result.
-WriteOptions options_for(const StoredGraph& stored, Container container, const ConvertOptions& options, const GraphInfo& info) {
-    WriteOptions write = WriteOptions::like_input(stored);
-    write.container = container;
-    if (container != stored.container) write.info = &info;
-    // v2 keeps either no var names or all of them; v1 has to be told to keep all.
-    if (stored.container == Container::fbs_v2 && container != Container::fbs_v2 && write.kept.var_name == 1) write.kept.var_name = 2;
-    if (options.var_name) write.kept.var_name = *options.var_name;
-    if (options.opr_name) write.kept.opr_name = *options.opr_name;
-    if (options.param_name) write.kept.param_name = *options.param_name;
-    if (options.opr_priority) write.kept.opr_priority = *options.opr_priority;
-    if (container == Container::fbs_v2 && write.model_version == 0) write.model_version = 2;
-    if (options.no_metadata) write.metadata = {.stored = true, .has_user_info = true};
-    return write;
-}
-
-/// Everything that is written, and the inferred shapes that the options point at.
-struct Plan {
-    DumpContent content;
-    std::vector<std::unique_ptr<GraphInfo>> infos;
-
-    DumpContent::Part part(const StoredGraph& stored, Container container, const ConvertOptions& options) {
-        infos.push_back(std::make_unique<GraphInfo>(container == stored.container ? GraphInfo{} : infer_graph(*stored.graph)));
-        return {stored.graph, options_for(stored, container, options, *infos.back())};
-    }
-};
-
-Plan plan_of(const Model& model, const ConvertOptions& options) {
-    Plan plan;
-    const auto target = [&](const StoredGraph& stored) { return options.format.empty() ? stored.container : containers().at(options.format); };
-    plan.content.main = plan.part(model.main(), target(model.main()), options);
-    for (std::size_t i = 1; i < model.graphs.size(); ++i)
-        plan.content.appended.push_back(plan.part(model.graphs[i], target(model.graphs[i]), options));
-    if (options.no_testcases) return plan;
-    plan.content.testcase_header = model.has_testcase_header;
-    // load_and_run reads testcases in the main graph's format; their names and metadata stay as they are.
-    ConvertOptions as_stored;
-    for (const Testcase& testcase : model.testcases)
-        plan.content.testcases.push_back(plan.part(testcase.stored, options.format.empty() ? testcase.stored.container : target(testcase.stored), as_stored));
-    return plan;
-}
-
-Expected<WriteSummary> save_packed(const ConvertOptions& options, const Plan& plan) {
+Expected<WriteSummary> save_packed(const ConvertOptions& options, const DumpContent& content) {
     const auto cipher = cipher_from_name(options.encrypt.empty() ? "NONE" : options.encrypt);
     if (!cipher) return fail(ErrorCode::invalid_argument, "There is no encryption method '" + options.encrypt + "'.");
-    MGS_ASSIGN(const std::vector<std::byte> key, key_of(options.encrypt_key));
-    MGS_ASSIGN(const std::vector<std::byte> plain, encode_dump(plan.content));
+    MGS_ASSIGN(const std::vector<std::byte> key, parse_key(options.encrypt_key));
+    MGS_ASSIGN(const std::vector<std::byte> plain, encode_dump(content));
     MGS_ASSIGN(const std::vector<std::byte> model, encrypt(*cipher, plain, key));
     std::string info = R"({ "valid": false})"; // as the library writes it when there is none
     std::string name = options.pack_name;
@@ -132,7 +74,7 @@ Expected<WriteSummary> save_packed(const ConvertOptions& options, const Plan& pl
     const std::vector<std::byte> bytes = write_packed_model(packed);
     const std::span<const std::byte> piece(bytes);
     MGS_TRY(write_file_atomically(options.output, std::span(&piece, 1)));
-    MGS_ASSIGN(const EncodedGraph main, encode_graph(plan.content.main.graph, plan.content.main.options));
+    MGS_ASSIGN(const EncodedGraph main, encode_graph(content.main.graph, content.main.options));
     return main.summary;
 }
 
@@ -148,29 +90,22 @@ Expected<void> save_strip_info(const ConvertOptions& options, const Graph& graph
 }
 
 Expected<void> convert(const ConvertOptions& options) {
-    ReadOptions read;
-    read.cipher = options.decrypt;
-    MGS_ASSIGN(read.model_key, key_of(options.key));
-    MGS_ASSIGN(read.info_key, key_of(options.info_key));
-    MGS_ASSIGN(const auto file, MappedFile::open(options.input));
-    auto opened = read_model(file, read);
-    if (!opened) {
-        Error error = std::move(opened).error();
-        error.where = options.input + (error.where.empty() ? "" : ", " + error.where);
-        return forward(std::move(error));
-    }
-    const Model& model = **opened;
-    const Plan plan = plan_of(model, options);
+    MGS_ASSIGN(const auto opened, open_model(options.input, options.keys));
+    const Model& model = *opened;
+    Conversion conversion = options.conversion;
+    if (!options.format.empty()) conversion.container = containers().at(options.format);
+    const ConvertedDump converted(model, conversion);
+    const DumpContent& content = converted.content();
     WriteSummary summary;
     if (options.pack) {
-        MGS_ASSIGN(summary, save_packed(options, plan));
+        MGS_ASSIGN(summary, save_packed(options, content));
     } else {
-        MGS_ASSIGN(summary, save_dump(options.output, plan.content, options.append));
+        MGS_ASSIGN(summary, save_dump(options.output, content, options.append));
     }
     if (!options.strip_info.empty()) MGS_TRY(save_strip_info(options, *model.main().graph, summary.content_hash));
 
     for (const std::string& warning : model.warnings) print("Warning: " + warning + "\n");
-    std::string line = options.output + ": " + std::string(container_name(plan.content.main.options.container)) + ", " +
+    std::string line = options.output + ": " + std::string(container_name(content.main.options.container)) + ", " +
                        std::to_string(summary.opr_count) + " operators, " + std::to_string(summary.total_bytes) + " bytes";
     if (summary.content_hash) {
         char hash[32];
@@ -180,8 +115,8 @@ Expected<void> convert(const ConvertOptions& options) {
     const auto also = [&](std::size_t n, const char* what) {
         if (n) line += ", " + std::to_string(n) + " " + what + (n == 1 ? "" : "s");
     };
-    also(plan.content.testcases.size(), "testcase");
-    also(plan.content.appended.size(), "appended graph");
+    also(content.testcases.size(), "testcase");
+    also(content.appended.size(), "appended graph");
     print(line + "\n");
     return {};
 }
@@ -200,16 +135,14 @@ void add_convert(CLI::App& app, int& status) {
         auto* yes = command->add_flag_callback("--" + name, [&value] { value = true; }, what + "; default: as the input");
         command->add_flag_callback("--no-" + name, [&value] { value = false; }, "The opposite")->excludes(yes);
     };
-    command->add_option("--keep-var-name", options->var_name, "0 none, 1 MegEngine's default, 2 all; default: as the input")->check(CLI::Range(0, 2));
-    yes_or_no("keep-opr-name", options->opr_name, "Operator names");
-    yes_or_no("keep-param-name", options->param_name, "Names of shared params");
-    yes_or_no("keep-opr-priority", options->opr_priority, "Priorities");
-    command->add_flag("--no-metadata", options->no_metadata, "Leave user info and optimize options out");
-    command->add_flag("--no-testcases", options->no_testcases, "Write the graph alone");
+    command->add_option("--keep-var-name", options->conversion.var_name, "0 none, 1 MegEngine's default, 2 all; default: as the input")->check(CLI::Range(0, 2));
+    yes_or_no("keep-opr-name", options->conversion.opr_name, "Operator names");
+    yes_or_no("keep-param-name", options->conversion.param_name, "Names of shared params");
+    yes_or_no("keep-opr-priority", options->conversion.opr_priority, "Priorities");
+    command->add_flag("--no-metadata", options->conversion.no_metadata, "Leave user info and optimize options out");
+    command->add_flag("--no-testcases", options->conversion.no_testcases, "Write the graph alone");
     auto* append = command->add_flag("--append", options->append, "Add to the end of the output file");
-    command->add_option("--decrypt", options->decrypt, "How the input is encrypted: AES_default, RC4_default or SIMPLE_FAST_RC4_default");
-    command->add_option("--key", options->key, "The input's key in hexadecimal digits; default: the one built into MegEngine Lite");
-    command->add_option("--info-key", options->info_key, "The key of a packed model's info");
+    add_key_flags(*command, options->keys);
     auto* pack = command->add_flag("--pack", options->pack, "Write a packed model of MegEngine Lite")->excludes(append);
     command->add_option("--pack-name", options->pack_name, "The packed model's name; default: the name in its info")->needs(pack);
     command->add_option("--pack-info", options->pack_info, "A JSON file with the packed model's info")->needs(pack);

@@ -3,6 +3,8 @@
 #include <memory>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "commands.h"
 #include "console.h"
 #include "facts.h"
@@ -118,7 +120,7 @@ void print_diff(const Model& a, const Model& b, const GraphDiff& diff, const Dif
     for (const OprMatch& match : diff.matches) {
         if (!listed(match, options.names)) continue;
         line("~", ga, match.a, 33);
-        if (options.names && match.name) print("    name: " + ga.display_name(match.a) + " → " + gb.display_name(match.b) + "\n");
+        if (options.names && match.name && ga.display_name(match.a) != gb.display_name(match.b)) print("    name: " + ga.display_name(match.a) + " → " + gb.display_name(match.b) + "\n");
         for (const std::string& what : match.what) print("    " + what + "\n");
     }
 }

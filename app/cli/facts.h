@@ -3,16 +3,24 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <CLI/CLI.hpp>
 
 #include "format/model.h"
+#include "format/reader.h"
 #include "opr/infer.h"
-#include "tensor/shape.h"
 
 namespace megascope::cli {
 
+/// How encrypted files are opened, as typed.
+struct KeyFlags {
+    std::string cipher, key, info_key;
+};
+void add_key_flags(CLI::App& command, KeyFlags& flags);
+/// Errors: invalid_argument, when a key is no key.
+[[nodiscard]] Expected<ReadOptions> read_options(const KeyFlags& flags);
+
 /// Opens a model. Errors name the file.
-[[nodiscard]] Expected<std::shared_ptr<const Model>> open_model(const std::string& path);
+[[nodiscard]] Expected<std::shared_ptr<const Model>> open_model(const std::string& path, const KeyFlags& keys = {});
 
 /// How often each operator type occurs, the most frequent first, then by name.
 [[nodiscard]] std::vector<std::pair<std::string, std::size_t>> types_of(const Graph& graph);
@@ -27,10 +35,5 @@ struct Constants {
 
 /// "float32 1×3×224×224", "float32, shape unknown".
 [[nodiscard]] std::string var_text(const VarDesc& desc);
-
-// The same facts for programs. Ids are positions in the file.
-[[nodiscard]] nlohmann::ordered_json to_json(const Shape& shape);
-[[nodiscard]] nlohmann::ordered_json to_json(const DType& dtype);
-[[nodiscard]] nlohmann::ordered_json to_json(const Model& model);
 
 } // namespace megascope::cli

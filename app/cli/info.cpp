@@ -7,6 +7,8 @@
 #include "commands.h"
 #include "console.h"
 #include "facts.h"
+#include "format/user_info.h"
+#include "model_json.h"
 #include "session/assertions.h"
 #include "session/inputs.h"
 
@@ -17,6 +19,7 @@ namespace {
 struct InfoOptions {
     std::string file;
     bool json = false;
+    KeyFlags keys;
 };
 
 std::string plural(std::size_t n, const char* word) { return std::to_string(n) + " " + word + (n == 1 ? "" : "s"); }
@@ -53,6 +56,12 @@ std::string graph_facts(const StoredGraph& stored) {
         if (stored.metadata.has_user_info) text += ", " + plural(stored.metadata.user_info.size(), "byte") + " of user info";
         facts.add({"metadata", text});
     }
+    if (stored.metadata.has_user_info) {
+        const UserInfo user = read_user_info(stored.metadata.user_info);
+        if (user.pickle)
+            for (const PickleLeaf& leaf : pickle_leaves(*user.pickle)) facts.add({"user info", (leaf.path.empty() ? "" : leaf.path + " = ") + leaf.text});
+        if (!user.problem.empty()) facts.add({"user info", user.problem});
+    }
     facts.add({"names", kept_text(stored.kept)});
     const Constants constants = constants_of(graph);
     facts.add({"constants", plural(constants.tensors, "tensor") + ", " + plural(constants.elements, "element") + ", " +
@@ -88,8 +97,33 @@ void print_graph(const StoredGraph& stored) {
     for (const InferProblem& problem : info.problems) print("  Problem: " + graph.display_name(problem.opr) + ": " + problem.error.message + "\n");
 }
 
+void print_packed(const Model& model) {
+    const PackedModel& packed = *model.packed;
+    Table facts({{""}, {""}});
+    facts.add({"packed model", packed.name.empty() ? "no name" : packed.name});
+    facts.add({"encryption", packed.model_cipher == packed.info_cipher ? packed.model_cipher
+                                                                       : "model " + packed.model_cipher + ", info " + packed.info_cipher});
+    if (model.lite_info) {
+        const LiteInfo& info = *model.lite_info;
+        facts.add({"info", info.valid ? "version " + info.version + ", backend " + info.backend + ", device " + info.device_type : "not valid, ignored by Lite"});
+        for (const auto& [key, value] : info.device) facts.add({"device", key + " = " + value});
+        for (const auto& [key, value] : info.options) facts.add({"option", key + " = " + value});
+        if (!info.extra_info.empty()) facts.add({"extra info", info.extra_info});
+    }
+    if (packed.algo_policy) {
+        const auto cache = read_fast_run_cache(*packed.algo_policy);
+        std::size_t entries = 0;
+        if (cache)
+            for (const auto& category : cache->categories) entries += category.entries.size();
+        facts.add({"fast-run cache", cache ? std::to_string(entries) + (entries == 1 ? " entry" : " entries") + " in " +
+                                                   std::to_string(cache->categories.size()) + (cache->categories.size() == 1 ? " category" : " categories")
+                                           : cache.error().text()});
+    }
+    print(facts.text(2) + "\n");
+}
+
 int info(const InfoOptions& options) {
-    const auto opened = open_model(options.file);
+    const auto opened = open_model(options.file, options.keys);
     if (!opened) return report(opened.error());
     const Model& model = **opened;
     if (options.json) {
@@ -97,6 +131,7 @@ int info(const InfoOptions& options) {
         return passed;
     }
     print(options.file + "\n" + model.description + "\n\n");
+    if (model.packed) print_packed(model);
     for (std::size_t i = 0; i < model.graphs.size(); ++i) {
         if (model.graphs.size() > 1) print("Graph " + std::to_string(i) + "\n");
         print_graph(model.graphs[i]);
@@ -120,6 +155,7 @@ void add_info(CLI::App& app, int& status) {
     CLI::App* command = app.add_subcommand("info", "Says what a dump holds: format, inputs, outputs, operators, testcases");
     command->add_option("file", options->file, "A dump (.mge), with or without testcases")->required();
     command->add_flag("--json", options->json, "Everything as JSON: operators with all params, vars, tensors without their values");
+    add_key_flags(*command, options->keys);
     command->callback([options, &status] { status = info(*options); });
 }
 

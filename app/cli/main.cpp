@@ -6,8 +6,23 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/not_enough_memory.h"
 #include "commands.h"
 #include "console.h"
+
+namespace {
+
+/// One sentence, like every other error, and where to read on.
+int usage_error(const CLI::App& app, const CLI::ParseError& error) {
+    std::string command = app.get_name();
+    for (const CLI::App* chosen : app.get_subcommands()) command += " " + chosen->get_name();
+    std::string sentence = error.what();
+    for (std::size_t at = 0; (at = sentence.find('\n', at)) != std::string::npos;) sentence.replace(at, 1, " ");
+    while (sentence.ends_with(' ') || sentence.ends_with('.')) sentence.pop_back();
+    return megascope::cli::report({megascope::ErrorCode::invalid_argument, sentence + "; see " + command + " --help.", std::nullopt, {}});
+}
+
+} // namespace
 
 int main(int argc, char** argv) {
     using namespace megascope;
@@ -31,9 +46,9 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? cli::passed : cli::failed;
-    } catch (const std::bad_alloc&) {
-        return cli::report({ErrorCode::out_of_memory, "There is not enough memory.", std::nullopt, {}});
+        return error.get_exit_code() == 0 ? app.exit(error) : usage_error(app, error);
+    } catch (const std::bad_alloc& error) {
+        return cli::report(not_enough_memory(error));
     } catch (const std::exception& error) {
         return cli::report({ErrorCode::run_failed, error.what(), std::nullopt, {}});
     }

@@ -7,7 +7,6 @@
 #include "base/units.h"
 #include "commands.h"
 #include "console.h"
-#include "facts.h"
 #include "profile/graph_profile_writer.h"
 #include "running.h"
 #include "session/inputs.h"
@@ -52,16 +51,11 @@ Expected<void> write_each(const std::filesystem::path& folder, const Graph& grap
 }
 
 int profile(const ProfileOptions& options) {
-    const auto opened = open_model(options.file);
-    if (!opened) return report(opened.error());
-    const Model& model = **opened;
-    const auto stored = chosen_graph(model, options.flags);
-    if (!stored) return report(stored.error());
-    const Graph& graph = *(*stored)->graph;
-    const auto prepared = prepare_run(model, options.flags, options.testcases);
+    auto prepared = prepare_run(options.file, options.flags, options.testcases);
     if (!prepared) return report(prepared.error());
-    RunRequest request = prepared->request;
-    if (request.testcases.size() > 1) request.testcases.resize(1);
+    prepared->keep_one_testcase();
+    RunRequest& request = prepared->request;
+    const Graph& graph = prepared->graph();
     request.iterations = options.iterations;
     request.warmup = options.warmup;
 
@@ -74,7 +68,7 @@ int profile(const ProfileOptions& options) {
     const std::size_t middle = median_iteration(run);
 
     // Shapes as they were in this run.
-    const std::vector<NamedTensor> values = request.testcases.empty() ? request.inputs : testcase_values(model.testcases[request.testcases.front()]);
+    const std::vector<NamedTensor> values = request.testcases.empty() ? request.inputs : testcase_values(prepared->model->testcases[request.testcases.front()]);
     std::vector<VarDesc> descs;
     for (const GraphInput& input : graph_inputs(graph)) {
         VarDesc desc;

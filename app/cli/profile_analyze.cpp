@@ -58,16 +58,20 @@ int analyze_profile(AnalyzeOptions options) {
         print(*text);
         return static_cast<int>(passed);
     };
-    const auto summary = [&] { return summary_text(**profile, query, options.copy_time, options.wiki); };
-    if (options.print_only == "summary") return show(summary());
     if (options.print_only == "device") return show(details(AnalysisQuery::Side::device));
     if (options.print_only == "host") return show(details(AnalysisQuery::Side::host));
-    if (const int status = show(summary()); status != passed) return status;
-    print("\n");
-    if (const int status = show(details(AnalysisQuery::Side::device)); status != passed) return status;
-    if (!options.show_host) return passed;
-    print("\n");
-    return show(details(AnalysisQuery::Side::host));
+    // Nothing is printed before all of it is known to be right.
+    std::string text;
+    const auto add = [&](const Expected<std::string>& part) {
+        if (part) text += (text.empty() ? "" : "\n") + *part;
+        return part;
+    };
+    if (const auto part = add(summary_text(**profile, query, options.copy_time, options.wiki)); !part || options.print_only == "summary") return show(part);
+    if (const auto part = add(details(AnalysisQuery::Side::device)); !part) return report(part.error());
+    if (options.show_host)
+        if (const auto part = add(details(AnalysisQuery::Side::host)); !part) return report(part.error());
+    print(text);
+    return passed;
 }
 
 } // namespace

@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "commands.h"
 #include "console.h"
-#include "facts.h"
+#include "model_json.h"
 #include "running.h"
 #include "session/assertions.h"
 #include "tensor/npy.h"
@@ -129,14 +129,9 @@ Expected<std::vector<std::string>> save_outputs(const RunReport& report, const s
 }
 
 int run(const RunOptions& options) {
-    const auto opened = open_model(options.file);
-    if (!opened) return report(opened.error());
-    const Model& model = **opened;
-    const auto stored = chosen_graph(model, options.flags);
-    if (!stored) return report(stored.error());
-    const Graph& graph = *(*stored)->graph;
-    auto prepared = prepare_run(model, options.flags, options.testcases);
+    auto prepared = prepare_run(options.file, options.flags, options.testcases);
     if (!prepared) return report(prepared.error());
+    const Graph& graph = prepared->graph();
     prepared->request.iterations = options.iterations;
     prepared->request.warmup = options.warmup;
 
@@ -155,7 +150,7 @@ int run(const RunOptions& options) {
         if (!saved.empty()) out["saved"] = saved;
         print(out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
     } else {
-        print(options.file + ": " + std::string(container_name((*stored)->container)) + ", " + std::to_string(graph.oprs().size()) + " operators; " +
+        print(options.file + ": " + std::string(container_name(prepared->stored->container)) + ", " + std::to_string(graph.oprs().size()) + " operators; " +
               ran->backend + ", " + (ran->threads == 0 ? std::string("one thread per core") : std::to_string(ran->threads) + (ran->threads == 1 ? " thread" : " threads")) +
               "\n");
         for (const std::string& note : prepared->notes) print(note + "\n");

@@ -44,6 +44,7 @@ void add_run_flags(CLI::App& command, RunFlags& flags, std::string& seed_text) {
     command.add_flag("--in-process", flags.in_process, "Run in this process instead of megascope-worker");
     command.add_option("--input", flags.inputs, "NAME=SOURCE: a .npy file, an image, or #rand(min,max); the file's testcases are left aside")
         ->allow_extra_args(false);
+    add_key_flags(command, flags.keys);
     command.add_option("--rand", seed_text, "Random values for inputs without one, from this seed (0)")->expected(0, 1);
 }
 
@@ -86,7 +87,8 @@ Expected<GivenInputs> gather_inputs(const Graph& graph, const RunFlags& flags) {
             continue;
         }
         if (!input.shape)
-            return fail(ErrorCode::invalid_argument, "Input " + input.text() + " has no static shape; give a value with --input " + input.name + "=FILE.npy.");
+            return fail(ErrorCode::invalid_argument, "Input '" + input.name + "' (" + input.dtype.text() + ") has no shape in this file; give one, for example --input '" +
+                                                         input.name + "=#rand(0,1,1,3,224,224)'.");
         if (flags.seed) {
             const auto [low, high] = natural_range(input.dtype);
             given.values.push_back({input.name, random_tensor(input.dtype, *input.shape, low, high, stream)});
@@ -100,25 +102,25 @@ Expected<GivenInputs> gather_inputs(const Graph& graph, const RunFlags& flags) {
     return given;
 }
 
-Expected<const StoredGraph*> chosen_graph(const Model& model, const RunFlags& flags) {
-    if (flags.graph < model.graphs.size()) return &model.graphs[flags.graph];
-    return fail_in(ErrorCode::invalid_argument, "There is no graph " + std::to_string(flags.graph) + "; the file has " +
-                                                    std::to_string(model.graphs.size()) + ".", model.file->path().string());
-}
-
-Expected<PreparedRun> prepare_run(const Model& model, const RunFlags& flags, const std::vector<std::uint32_t>& testcases) {
+Expected<PreparedRun> prepare_run(const std::string& file, const RunFlags& flags, const std::vector<std::uint32_t>& testcases) {
     PreparedRun prepared;
     RunRequest& request = prepared.request;
-    request.model = model.file->path();
+    MGS_ASSIGN(request.open, read_options(flags.keys));
+    MGS_ASSIGN(prepared.model, open_model(file, flags.keys));
+    const Model& model = *prepared.model;
+    const auto no_such = [&](const char* what, std::uint32_t number, std::size_t count) {
+        return fail_in(ErrorCode::invalid_argument, std::string("There is no ") + what + " " + std::to_string(number) + "; the file has " +
+                                                        std::to_string(count) + ".", file);
+    };
+    if (flags.graph >= model.graphs.size()) return no_such("graph", flags.graph, model.graphs.size());
+    prepared.stored = &model.graphs[flags.graph];
+    request.model = file;
     request.backend = flags.backend;
     request.threads = flags.threads;
     request.unfused = flags.unfused;
     request.graph = flags.graph;
-    MGS_ASSIGN(const StoredGraph* stored, chosen_graph(model, flags));
     for (const std::uint32_t testcase : testcases)
-        if (testcase >= model.testcases.size())
-            return fail_in(ErrorCode::invalid_argument, "There is no testcase " + std::to_string(testcase) + "; the file has " +
-                                                            std::to_string(model.testcases.size()) + ".", model.file->path().string());
+        if (testcase >= model.testcases.size()) return no_such("testcase", testcase, model.testcases.size());
     if (flags.inputs.empty() && !flags.seed && flags.graph == 0 && !model.testcases.empty()) {
         request.testcases = testcases;
         if (testcases.empty()) {
@@ -129,7 +131,7 @@ Expected<PreparedRun> prepare_run(const Model& model, const RunFlags& flags, con
     }
     if (!testcases.empty())
         return fail(ErrorCode::invalid_argument, "--testcase goes without --input, --rand and --graph: a testcase has all values of the first graph.");
-    MGS_ASSIGN(GivenInputs given, gather_inputs(*stored->graph, flags));
+    MGS_ASSIGN(GivenInputs given, gather_inputs(prepared.graph(), flags));
     request.inputs = std::move(given.values);
     prepared.notes = std::move(given.notes);
     return prepared;

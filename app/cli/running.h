@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "facts.h"
 #include "format/model.h"
 #include "session/runner.h"
 
@@ -23,6 +24,7 @@ struct RunFlags {
     std::uint32_t graph = 0;         ///< which of the file's appended graphs
     std::vector<std::string> inputs; ///< NAME=SOURCE
     std::optional<std::uint64_t> seed; ///< --rand
+    KeyFlags keys;
 };
 void add_run_flags(CLI::App& command, RunFlags& flags, std::string& seed_text);
 /// Reads what CLI11 left as text. Errors: invalid_argument.
@@ -38,15 +40,22 @@ struct GivenInputs {
 /// Errors: invalid_argument (unknown name, an input without a static shape), io, foreign.
 [[nodiscard]] Expected<GivenInputs> gather_inputs(const Graph& graph, const RunFlags& flags);
 
-/// The graph that the flags choose. Errors: invalid_argument.
-[[nodiscard]] Expected<const StoredGraph*> chosen_graph(const Model& model, const RunFlags& flags);
-
-/// A request for a model, and what to say about its inputs: the chosen testcases, or given inputs.
+/// What a command that runs something starts from: the model, the graph that the flags choose, the request with its testcases or
+/// inputs, and what there is to say about those.
 struct PreparedRun {
+    std::shared_ptr<const Model> model;
+    const StoredGraph* stored = nullptr;
     RunRequest request;
     std::vector<std::string> notes;
+
+    [[nodiscard]] const Graph& graph() const { return *stored->graph; }
+    /// For measurements, which take one set of inputs.
+    void keep_one_testcase() {
+        if (request.testcases.size() > 1) request.testcases.resize(1);
+    }
 };
-[[nodiscard]] Expected<PreparedRun> prepare_run(const Model& model, const RunFlags& flags, const std::vector<std::uint32_t>& testcases);
+/// Errors: those of opening, invalid_argument (no such graph or testcase, inputs that do not fit).
+[[nodiscard]] Expected<PreparedRun> prepare_run(const std::string& file, const RunFlags& flags, const std::vector<std::uint32_t>& testcases);
 
 /// Runs and shows progress on a terminal.
 [[nodiscard]] Expected<RunReport> run_showing_progress(Runner& runner, const RunRequest& request, const Graph& graph);

@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "commands.h"
 #include "console.h"
-#include "facts.h"
 #include "format/reader.h"
 #include "running.h"
 
@@ -75,16 +74,11 @@ int selftest(const SelftestOptions& options) {
     for (std::size_t i = 0; i < files.size(); ++i)
         for (const std::string& backend : options.backends) {
             show_progress(std::to_string(i + 1) + " of " + std::to_string(files.size()) + ": " + files[i].string() + " on " + backend);
-            Outcome outcome;
-            if (const auto opened = open_model(files[i].string()); !opened) {
-                outcome = {Outcome::error, opened.error().text()};
-            } else {
-                RunFlags flags;
-                flags.backend = backend;
-                flags.threads = options.threads;
-                const auto prepared = prepare_run(**opened, flags, {});
-                outcome = prepared ? judge(runner->run(prepared->request, {}, CancelToken())) : Outcome{Outcome::error, prepared.error().text()};
-            }
+            RunFlags flags;
+            flags.backend = backend;
+            flags.threads = options.threads;
+            const auto prepared = prepare_run(files[i].string(), flags, {});
+            const Outcome outcome = prepared ? judge(runner->run(prepared->request, {}, CancelToken())) : Outcome{Outcome::error, prepared.error().text()};
             ++counts[backend][outcome.kind];
             if (outcome.kind != Outcome::passed || options.all)
                 table.add({std::filesystem::relative(files[i], folder, error).string(), backend, outcome_names[outcome.kind], outcome.reason});

@@ -13,11 +13,12 @@ namespace megascope {
 
 namespace {
 
-Expected<std::shared_ptr<const OpenedModel>> openModel(const QString& path, std::shared_ptr<const MappedFile> file, const CancelToken& cancel,
-                                                       const Progress& progress) {
+Expected<std::shared_ptr<const OpenedModel>> openModel(const QString& path, const ReadOptions& options, std::shared_ptr<const MappedFile> file,
+                                                       const CancelToken& cancel, const Progress& progress) {
     auto opened = std::make_shared<OpenedModel>();
     opened->path = path;
-    MGS_ASSIGN(opened->model, read_model(std::move(file), cancel, progress));
+    opened->open = options;
+    MGS_ASSIGN(opened->model, read_model(std::move(file), options, cancel, progress));
     MGS_ASSIGN(opened->facts, computeGraphFacts(opened->model->main().graph, cancel, progress));
     return opened;
 }
@@ -69,8 +70,8 @@ Expected<std::shared_ptr<const OpenedProfile>> openProfile(const QString& path, 
 
 } // namespace
 
-Expected<std::shared_ptr<const DocumentController::Opened>> DocumentController::openFile(const QString& path, const CancelToken& cancel,
-                                                                                         const Progress& progress) {
+Expected<std::shared_ptr<const DocumentController::Opened>> DocumentController::openFile(const QString& path, const ReadOptions& options, bool& mayBeEncrypted,
+                                                                                         const CancelToken& cancel, const Progress& progress) {
     MGS_ASSIGN(auto file, MappedFile::open(std::filesystem::path(path.toStdU16String())));
     auto opened = std::make_shared<Opened>();
     const Sniffed sniffed = sniff(file->bytes());
@@ -82,21 +83,27 @@ Expected<std::shared_ptr<const DocumentController::Opened>> DocumentController::
         return opened;
     }
     default: {
-        MGS_ASSIGN(opened->model, openModel(path, std::move(file), cancel, progress));
+        mayBeEncrypted = sniffed.kind == FileKind::unknown || sniffed.kind == FileKind::packed_model;
+        MGS_ASSIGN(opened->model, openModel(path, options, std::move(file), cancel, progress));
         return opened;
     }
     }
 }
 
-void DocumentController::open(const QString& path) {
+void DocumentController::open(const QString& path, const ReadOptions& options) {
     const QString title = tr("Opening %1").arg(QFileInfo(path).fileName());
+    const auto mayBeEncrypted = std::make_shared<bool>(false); // written by the job, read after it
     // A profile does not supersede a model that is being opened, so the slot is the path's.
     jobs_->start<Opened>(
         QStringLiteral("open/") + (path.endsWith(QLatin1String(".json"), Qt::CaseInsensitive) || path.endsWith(QLatin1String(".gz"), Qt::CaseInsensitive) ? QStringLiteral("profile") : QStringLiteral("model")),
-        title, [path](const CancelToken& cancel, const Progress& progress) { return openFile(path, cancel, progress); }, this,
-        [this, path](JobRunner::Result<Opened> result) {
+        title,
+        [path, options, mayBeEncrypted](const CancelToken& cancel, const Progress& progress) { return openFile(path, options, *mayBeEncrypted, cancel, progress); },
+        this,
+        [this, path, mayBeEncrypted](JobRunner::Result<Opened> result) {
             if (!result) {
-                if (result.error().code != ErrorCode::cancelled) emit failed(path, result.error());
+                if (result.error().code == ErrorCode::cancelled) return;
+                emit failed(path, result.error());
+                if (*mayBeEncrypted) emit keyWanted(path);
                 return;
             }
             if ((*result)->model) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "format/model.h"
+#include "format/reader.h"
 #include "profile/graph_profile.h"
 #include "session/profile_join.h"
 #include "views/common/graph_facts.h"
@@ -17,6 +18,7 @@ namespace megascope {
 /// A model file with one of its graphs in view.
 struct OpenedModel {
     QString path;
+    ReadOptions open;          ///< how it was opened
     std::shared_ptr<const Model> model;
     std::uint32_t graph = 0;
     std::shared_ptr<const GraphFacts> facts;
@@ -45,7 +47,7 @@ public:
     explicit DocumentController(JobRunner* jobs, QObject* parent = nullptr) : QObject(parent), jobs_(jobs) {}
 
     /// Looks at the content and opens it as what it is. A model replaces the open model, a profile the open profile.
-    void open(const QString& path);
+    void open(const QString& path, const ReadOptions& options = {});
     /// Shows another graph of the open file.
     void showGraph(std::uint32_t graph);
     void close();
@@ -59,13 +61,16 @@ signals:
     void profileOpened(std::shared_ptr<const megascope::OpenedProfile> profile);
     void profileJoined(std::shared_ptr<const megascope::JoinedProfile> joined);
     void failed(const QString& path, const megascope::Error& error);
+    /// After `failed`: with another key the file could perhaps be opened.
+    void keyWanted(const QString& path);
 
 private:
     struct Opened { ///< one of the two
         std::shared_ptr<const OpenedModel> model;
         std::shared_ptr<const OpenedProfile> profile;
     };
-    static Expected<std::shared_ptr<const Opened>> openFile(const QString& path, const CancelToken& cancel, const Progress& progress);
+    static Expected<std::shared_ptr<const Opened>> openFile(const QString& path, const ReadOptions& options, bool& mayBeEncrypted, const CancelToken& cancel,
+                                                            const Progress& progress);
     void setModel(std::shared_ptr<const OpenedModel> model);
     void joinProfile();
 

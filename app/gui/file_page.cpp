@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <map>
 
+#include "format/packed_model.h"
+#include "format/user_info.h"
 #include "session/inputs.h"
 #include "views/common/number_text.h"
 #include "views/inspector/property_model.h"
@@ -18,6 +20,46 @@ namespace megascope {
 namespace {
 
 Property plain(const QString& name, const QString& value, const QString& exact = {}) { return {name, value, exact, {}, false, false, {}}; }
+
+/// What the dump's maker wrote beside the graph, taken apart without executing anything.
+PropertyGroup userInfoGroup(const Metadata& metadata) {
+    PropertyGroup group{FilePage::tr("User info"), {}};
+    const UserInfo info = read_user_info(metadata.user_info);
+    if (info.pickle)
+        for (const PickleLeaf& leaf : pickle_leaves(*info.pickle))
+            group.properties.push_back(plain(leaf.path.empty() ? FilePage::tr("value") : text(leaf.path), text(leaf.text), text(leaf.text)));
+    if (!info.problem.empty()) group.properties.push_back(plain(FilePage::tr("not readable"), text(info.problem), text(info.problem)));
+    return group;
+}
+
+PropertyGroup packedGroup(const Model& model) {
+    PropertyGroup group{FilePage::tr("Packed model"), {}};
+    const PackedModel& packed = *model.packed;
+    const auto add = [&](const QString& name, const std::string& value) {
+        if (!value.empty()) group.properties.push_back(plain(name, text(value), text(value)));
+    };
+    add(FilePage::tr("name"), packed.name);
+    add(FilePage::tr("model encryption"), packed.model_cipher);
+    add(FilePage::tr("info encryption"), packed.info_cipher);
+    if (model.lite_info) {
+        const LiteInfo& info = *model.lite_info;
+        add(FilePage::tr("info valid"), info.valid ? "yes" : "no");
+        add(FilePage::tr("version"), info.version);
+        add(FilePage::tr("backend"), info.backend);
+        add(FilePage::tr("device"), info.device_type);
+        for (const auto& [key, value] : info.device) add(FilePage::tr("device: %1").arg(text(key)), value);
+        for (const auto& [key, value] : info.options) add(FilePage::tr("option: %1").arg(text(key)), value);
+        add(FilePage::tr("extra info"), info.extra_info);
+    }
+    if (packed.algo_policy) {
+        const auto cache = read_fast_run_cache(*packed.algo_policy);
+        std::size_t entries = 0;
+        if (cache)
+            for (const auto& category : cache->categories) entries += category.entries.size();
+        group.properties.push_back(plain(FilePage::tr("fast-run cache"), cache ? FilePage::tr("%n entries", nullptr, static_cast<int>(entries)) : text(cache.error().text())));
+    }
+    return group;
+}
 
 } // namespace
 
@@ -99,6 +141,8 @@ void FilePage::setModel(const std::shared_ptr<const OpenedModel>& opened) {
         if (stored.metadata.has_user_info) metadata.properties.push_back(plain(tr("user info"), tr("%n bytes", nullptr, static_cast<int>(stored.metadata.user_info.size()))));
     }
     groups.push_back(std::move(metadata));
+    if (PropertyGroup info = userInfoGroup(stored.metadata); !info.properties.empty()) groups.push_back(std::move(info));
+    if (model.packed) groups.push_back(packedGroup(model));
 
     PropertyGroup inputs{tr("Inputs"), {}};
     for (const GraphInput& input : graph_inputs(graph)) {

@@ -16,7 +16,9 @@
 #include "app/gui/file_page.h"
 #include "app/gui/find_anything.h"
 #include "app/gui/flame_controller.h"
+#include "app/gui/key_bar.h"
 #include "app/gui/recent_files.h"
+#include "app/gui/save_controller.h"
 #include "app/gui/welcome_page.h"
 #include "views/common/empty_state.h"
 #include "views/common/error_bar.h"
@@ -47,6 +49,7 @@ MainWindow::MainWindow(std::unique_ptr<Runner> runner, QWidget* parent) : QMainW
     documents_ = new DocumentController(jobs_, this);
     runs_ = new RunController(jobs_, std::move(runner), this);
     recent_ = new RecentFiles(this);
+    saves_ = new SaveController(documents_, jobs_, this);
 
     buildCentre();
     buildDocks();
@@ -76,6 +79,7 @@ MainWindow::~MainWindow() {
 void MainWindow::buildCentre() {
     error_ = new ErrorBar(this);
     error_->setObjectName(QStringLiteral("errorBar"));
+    keyBar_ = new KeyBar(this);
     welcome_ = new WelcomePage(recent_, this);
     graph_ = new GraphView(jobs_, this);
     timeline_ = new TimelineView(this);
@@ -119,6 +123,7 @@ void MainWindow::buildCentre() {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
     layout->addWidget(error_);
+    layout->addWidget(keyBar_);
     layout->addWidget(centre_, 1);
     setCentralWidget(frame);
 }
@@ -132,6 +137,16 @@ void MainWindow::connectViews() {
     connect(documents_, &DocumentController::profileOpened, this, &MainWindow::showProfile);
     connect(documents_, &DocumentController::profileJoined, this, &MainWindow::showJoined);
     connect(documents_, &DocumentController::failed, this, &MainWindow::openFailed);
+    connect(documents_, &DocumentController::keyWanted, keyBar_, &KeyBar::askFor);
+    connect(keyBar_, &KeyBar::entered, this, [this](const QString& path, const ReadOptions& options) {
+        error_->dismiss();
+        documents_->open(path, options);
+    });
+    connect(saves_, &SaveController::saved, this, &MainWindow::showSaved);
+    connect(saves_, &SaveController::failed, this, [this](const QString& path, const Error& error) {
+        error_->showError(error);
+        log_->append(tr("Could not save %1: %2").arg(path, text(error.text())));
+    });
     connect(file_, &FilePage::graphRequested, documents_, &DocumentController::showGraph);
     connect(find_, &FindAnything::picked, selection_, &Selection::select);
     connect(find_, &FindAnything::fileRequested, this, &MainWindow::open);
@@ -185,7 +200,16 @@ void MainWindow::restoreSettings() {
 
 void MainWindow::open(const QString& path) {
     error_->dismiss();
+    keyBar_->hide();
     documents_->open(path);
+}
+
+void MainWindow::sayNotOpened(const QStringList& paths) {
+    QStringList names;
+    for (const QString& path : paths) names << QFileInfo(path).fileName();
+    const QString sentence = tr("A window shows one model: start Megascope again for %1.").arg(names.join(QStringLiteral(", ")));
+    log_->append(sentence);
+    if (!error_->isVisible()) error_->showMessage(ErrorBar::Severity::warning, sentence, paths.join(QLatin1Char('\n')));
 }
 
 QString MainWindow::samplePath() {

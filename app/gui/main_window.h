@@ -27,12 +27,15 @@ class FlameController;
 class GraphView;
 class Inspector;
 class JobBar;
+class KeyBar;
 class LogTableModel;
 class OprTableModel;
 class OutlineView;
 class ProblemTableModel;
 class RecentFiles;
 class ResultTableModel;
+class SaveController;
+struct SavedDump;
 class TablePage;
 class TensorView;
 class TestcasePanel;
@@ -56,6 +59,8 @@ public:
 
     void open(const QString& path);
     void openSample();
+    /// Says that these models of the command line were not opened: a window shows one.
+    void sayNotOpened(const QStringList& paths);
     void showView(View view);
     /// "operators", "vars", "weights", "results", "problems", "log".
     void showTable(const QString& name);
@@ -72,6 +77,7 @@ public:
     [[nodiscard]] Selection* selection() const { return selection_; }
     [[nodiscard]] DocumentController* documents() const { return documents_; }
     [[nodiscard]] RunController* runs() const { return runs_; }
+    [[nodiscard]] SaveController* saves() const { return saves_; }
     [[nodiscard]] GraphView* graphView() const { return graph_; }
     [[nodiscard]] TablePage* tablePage(const QString& name) const;
     [[nodiscard]] ErrorBar* errorBar() const { return error_; }
@@ -121,6 +127,7 @@ private:
     void showProfile(const std::shared_ptr<const OpenedProfile>& opened);
     void showJoined(const std::shared_ptr<const JoinedProfile>& joined);
     void openFailed(const QString& path, const Error& error);
+    void showSaved(const std::shared_ptr<const SavedDump>& dump);
     /// The graph of the open model, or a profile's own; null shows none.
     void showGraph(const std::shared_ptr<const GraphFacts>& facts);
     void setTimes(std::shared_ptr<const OprTimes> times);
@@ -150,6 +157,7 @@ private:
     DocumentController* documents_;
     RunController* runs_;
     RecentFiles* recent_;
+    SaveController* saves_;
     ValueStore values_;
     std::shared_ptr<const OprTimes> times_;
     std::vector<ProfileOprId> profileOfOpr_; ///< by OprId: the operator of the shown timeline; empty when nothing matched
@@ -163,6 +171,7 @@ private:
     WelcomePage* welcome_ = nullptr;
     QTabWidget* tabs_ = nullptr;
     ErrorBar* error_ = nullptr;
+    KeyBar* keyBar_ = nullptr;
     GraphView* graph_ = nullptr;
     QStackedWidget* timelineStack_ = nullptr;
     TimelineView* timeline_ = nullptr;

@@ -18,6 +18,7 @@
 #include "app/gui/help_dialog.h"
 #include "app/gui/main_window.h"
 #include "app/gui/recent_files.h"
+#include "app/gui/save_controller.h"
 #include "base/thread_pool.h"
 #include "exec/backend.h"
 #include "views/common/icon.h"
@@ -47,6 +48,11 @@ void MainWindow::buildFileMenu() {
     connect(recent_, &RecentFiles::changed, this, [this] { recentMenu_->setEnabled(!recent_->paths().isEmpty()); });
     recentMenu_->setEnabled(!recent_->paths().isEmpty());
     menu->addAction(themedIcon(QStringLiteral("sample")), tr("Open a &Sample"), this, &MainWindow::openSample);
+    menu->addSeparator();
+    QAction* saveAs = menu->addAction(themedIcon(QStringLiteral("save")), tr("Save &As…"), saves_, &SaveController::ask);
+    saveAs->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S));
+    saveAs->setObjectName(QStringLiteral("saveAsAction"));
+    modelActions_ << saveAs;
     menu->addSeparator();
     closeAction_ = menu->addAction(tr("&Close"), documents_, &DocumentController::close);
     closeAction_->setShortcut(QKeySequence::Close);

@@ -2,6 +2,7 @@
 #include <QFileInfo>
 #include <QLabel>
 #include <QStackedWidget>
+#include <QStatusBar>
 #include <QTabWidget>
 
 #include <cmath>
@@ -11,6 +12,7 @@
 #include "app/gui/flame_controller.h"
 #include "app/gui/main_window.h"
 #include "app/gui/recent_files.h"
+#include "app/gui/save_controller.h"
 #include "views/common/error_bar.h"
 #include "views/common/number_text.h"
 #include "views/graph/graph_view.h"
@@ -103,6 +105,18 @@ void MainWindow::openFailed(const QString& path, const Error& error) {
     if (!error.where.empty()) details += QLatin1Char('\n') + text(error.where);
     error_->showMessage(ErrorBar::Severity::error, sentence, details);
     log_->append(tr("Could not open %1: %2").arg(path, text(error.text())));
+}
+
+void MainWindow::showSaved(const std::shared_ptr<const SavedDump>& dump) {
+    const QString what = dump->append ? tr("Appended to %1") : tr("Saved %1");
+    const QString facts = QStringLiteral("%1, %2, %3").arg(text(container_name(dump->container)), tr("%n operators", nullptr, static_cast<int>(dump->summary.opr_count)),
+                                                           tr("%1 bytes").arg(dump->file_bytes));
+    log_->append(what.arg(dump->path) + QStringLiteral(": ") + facts);
+    statusBar()->showMessage(what.arg(QFileInfo(dump->path).fileName()) + QStringLiteral(": ") + facts, 10000);
+    recent_->add(dump->path);
+    // What is shown must be what a run would open.
+    const auto& opened = documents_->model();
+    if (opened && QFileInfo(opened->path).canonicalFilePath() == QFileInfo(dump->path).canonicalFilePath()) open(opened->path);
 }
 
 void MainWindow::showTimeline(std::shared_ptr<const TimelineScene> scene) {

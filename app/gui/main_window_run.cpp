@@ -27,6 +27,7 @@ RunRequest MainWindow::baseRequest() const {
     RunRequest request;
     const OpenedModel& opened = *documents_->model();
     request.model = std::filesystem::path(opened.path.toStdU16String());
+    request.open = opened.open;
     request.graph = opened.graph;
     request.backend = backend_->currentData().toString().toStdString();
     request.threads = threads_->currentData().toInt();

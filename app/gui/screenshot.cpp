@@ -6,11 +6,14 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "app/gui/main_window.h"
+#include "base/mapped_file.h"
+#include "format/reader.h"
 #include "views/common/error_bar.h"
 
 namespace megascope {
@@ -22,6 +25,7 @@ struct Script {
     MainWindow* window;
     std::vector<std::function<void()>> steps;
     std::size_t next = 0;
+    bool failed = false; ///< something that the command line asked for could not be done
     int quietTicks = 0;
     std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
     QTimer timer;
@@ -31,28 +35,49 @@ constexpr int tickMs = 40;
 constexpr int quietTicksNeeded = 4; // posted events and animations end in that time
 constexpr std::chrono::seconds patience{300};
 
+/// The files to open: at most one that is a model, and every profile. A window shows one model; the other ones go to `others`.
+QStringList oneModel(const QStringList& files, QStringList& others) {
+    QStringList opened;
+    bool model = false;
+    for (const QString& path : files) {
+        const auto file = MappedFile::open(std::filesystem::path(path.toStdU16String()));
+        const FileKind kind = file ? sniff((*file)->bytes()).kind : FileKind::unknown;
+        const bool profile = kind == FileKind::profile_json || kind == FileKind::json || kind == FileKind::gzip;
+        if (!profile && model) others << path;
+        else opened << path;
+        model |= !profile;
+    }
+    return opened;
+}
+
 } // namespace
 
 void playOptions(MainWindow* window, const Options& options) {
     auto script = std::make_shared<Script>();
     script->window = window;
-    for (const QString& file : options.files) script->steps.push_back([window, file] { window->open(file); });
+    QStringList others;
+    for (const QString& file : oneModel(options.files, others)) script->steps.push_back([window, file] { window->open(file); });
+    if (!others.isEmpty()) script->steps.push_back([window, others] { window->sayNotOpened(others); });
     if (!options.profile.isEmpty()) script->steps.push_back([window, file = options.profile] { window->open(file); });
     if (options.run) script->steps.push_back([window] { window->runSelected(); });
-    script->steps.push_back([window, options] {
+    script->steps.push_back([window, options, script = script.get()] {
         static const QStringList views = {QStringLiteral("graph"), QStringLiteral("timeline"), QStringLiteral("flame"), QStringLiteral("value"), QStringLiteral("file")};
         if (const qsizetype view = views.indexOf(options.view); view >= 0) window->showView(static_cast<MainWindow::View>(view));
         if (!options.table.isEmpty()) window->showTable(options.table);
         if (!options.filter.isEmpty()) window->setTableFilter(options.filter);
-        if (!options.select.isEmpty() && !window->selectByName(options.select))
-            std::fprintf(stderr, "megascope: nothing is called '%s' in this model.\n", qPrintable(options.select));
+        if (options.select.isEmpty() || window->selectByName(options.select)) return;
+        std::fprintf(stderr, "megascope: nothing is called '%s' in this model.\n", qPrintable(options.select));
+        script->failed = true;
     });
     if (!options.screenshot.isEmpty()) {
-        script->steps.push_back([window, file = options.screenshot] {
-            if (window->errorBar()->isVisible()) std::fprintf(stderr, "megascope: %s\n", qPrintable(window->errorBar()->sentence()));
+        script->steps.push_back([window, file = options.screenshot, script = script.get()] {
+            if (window->errorBar()->isVisible()) {
+                std::fprintf(stderr, "megascope: %s\n", qPrintable(window->errorBar()->sentence()));
+                script->failed |= window->errorBar()->severity() == ErrorBar::Severity::error;
+            }
             const bool written = window->grab().save(file, "PNG");
             if (!written) std::fprintf(stderr, "megascope: cannot write '%s'.\n", qPrintable(file));
-            QCoreApplication::exit(written ? 0 : 1);
+            QCoreApplication::exit(written && !script->failed ? 0 : 1);
         });
     }
     script->timer.setInterval(tickMs);

@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "base/not_enough_memory.h"
 #include "exec/conditional.h"
 #include "exec/constants.h"
 #include "exec/forward.h"
@@ -169,8 +170,8 @@ Expected<RunResult> PlainProgram::run(std::span<const Tensor> given, RunObserver
         Expected<void> done;
         try {
             done = run_step(step, *inputs, values, clock, record.kern);
-        } catch (const std::bad_alloc&) {
-            done = fail(ErrorCode::out_of_memory, "There is not enough memory for its outputs.");
+        } catch (const std::bad_alloc& error) {
+            done = forward(not_enough_memory(error, "for its outputs"));
         }
         record.end = clock.seconds();
         if (!done) {

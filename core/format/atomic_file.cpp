@@ -30,13 +30,17 @@ public:
     TemporaryFile& operator=(const TemporaryFile&) = delete;
 
     [[nodiscard]] bool ok() const { return fd_ >= 0; }
-    [[nodiscard]] bool write(std::span<const std::byte> bytes) {
-        constexpr std::size_t chunk = 1U << 30U; // the kernel takes at most 2 GiB a call
+    /// False on an error of the system, or when it was cancelled.
+    [[nodiscard]] bool write(std::span<const std::byte> bytes, const CancelToken& cancel, const Progress& progress, std::uint64_t total) {
+        constexpr std::size_t chunk = 16U << 20U;
         while (!bytes.empty()) {
+            if (cancel.cancelled()) return false;
+            progress.report("writing", written_, total);
             const auto n = ::write(fd_, bytes.data(), std::min(bytes.size(), chunk));
             if (n < 0 && errno == EINTR) continue;
             if (n < 0) return false;
             bytes = bytes.subspan(static_cast<std::size_t>(n));
+            written_ += static_cast<std::uint64_t>(n);
         }
         return true;
     }
@@ -50,6 +54,7 @@ public:
 private:
     std::string name_;
     int fd_;
+    std::uint64_t written_ = 0;
     bool committed_ = false;
 };
 
@@ -61,7 +66,8 @@ mode_t default_mode() {
 
 } // namespace
 
-Expected<void> write_file_atomically(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces, bool append) {
+Expected<void> write_file_atomically(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces, bool append,
+                                     const CancelToken& cancel, const Progress& progress) {
     // A link stays a link: its target is replaced.
     std::error_code ignored;
     const auto target = std::filesystem::weakly_canonical(path, ignored);
@@ -73,12 +79,20 @@ Expected<void> write_file_atomically(const std::filesystem::path& path, std::spa
 
     TemporaryFile temporary(final_path);
     if (!temporary.ok()) return system_failure(path, errno);
+    std::shared_ptr<const MappedFile> old;
     if (append && exists) {
-        MGS_ASSIGN(const auto old, MappedFile::open(final_path));
-        if (!temporary.write(old->bytes())) return system_failure(path, errno);
+        MGS_ASSIGN(old, MappedFile::open(final_path));
     }
-    for (const auto piece : pieces)
-        if (!temporary.write(piece)) return system_failure(path, errno);
+    std::uint64_t total = old ? old->bytes().size() : 0;
+    for (const auto piece : pieces) total += piece.size();
+    const auto write = [&](std::span<const std::byte> bytes) -> Expected<void> {
+        if (temporary.write(bytes, cancel, progress, total)) return {};
+        const int error = errno;
+        if (cancel.cancelled()) return CancelToken::error();
+        return system_failure(path, error);
+    };
+    if (old) MGS_TRY(write(old->bytes()));
+    for (const auto piece : pieces) MGS_TRY(write(piece));
     if (!temporary.commit(final_path, exists ? status.st_mode & 07777U : default_mode())) return system_failure(path, errno);
     return {};
 }

@@ -146,6 +146,19 @@ std::vector<std::byte> default_key(Cipher cipher) {
     return key;
 }
 
+Expected<std::vector<std::byte>> parse_key(std::string_view hex) {
+    std::vector<std::byte> key;
+    const auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; };
+    if (hex.size() % 2 != 0) return fail(ErrorCode::invalid_argument, "A key has an even number of hexadecimal digits.");
+    for (std::size_t i = 0; i < hex.size(); i += 2) {
+        const int high = digit(hex[i]);
+        const int low = digit(hex[i + 1]);
+        if (high < 0 || low < 0) return fail(ErrorCode::invalid_argument, "A key consists of hexadecimal digits.");
+        key.push_back(static_cast<std::byte>(high * 16 + low));
+    }
+    return key;
+}
+
 Expected<std::vector<std::byte>> decrypt(Cipher cipher, std::span<const std::byte> data, std::span<const std::byte> key) {
     if (cipher == Cipher::none) return std::vector<std::byte>(data.begin(), data.end());
     MGS_ASSIGN(const std::vector<std::byte> used, checked_key(cipher, key));

@@ -20,6 +20,9 @@ enum class Cipher : std::uint8_t { none, aes, rc4, simple_fast_rc4 };
 /// Lite's built-in key. AES: 32 bytes. RC4 methods: hash key and encryption key, 8 bytes each.
 [[nodiscard]] std::vector<std::byte> default_key(Cipher cipher);
 
+/// A key from hexadecimal digits. Errors: invalid_argument.
+[[nodiscard]] Expected<std::vector<std::byte>> parse_key(std::string_view hex);
+
 /// `key` empty = Lite's built-in key. AES takes 32 bytes; the RC4 methods take 16 bytes (hash key, encryption key) or the 128 bytes
 /// that Lite stores them in. The RC4 methods return the plain bytes with their zero padding (at most 7 bytes).
 /// Errors: invalid_argument, when the key has the wrong size; corrupt, when the data is not encrypted this way or the key is wrong.

@@ -1,9 +1,7 @@
 #include <cstring>
 
-#include "format/graph_assembler.h"
-#include "format/graph_encoder.h"
+#include "format/encoder_frame.h"
 #include "format/graph_hash.h"
-#include "format/param_writer.h"
 #include "format/tensor_blobs.h"
 #include "mgb1_generated.h"
 #include "opr/param_registry.h"
@@ -15,48 +13,34 @@ namespace {
 namespace fbs = mgb::serialization::fbs;
 using flatbuffers::Offset;
 
-template <class T>
-using OffsetVector = Offset<flatbuffers::Vector<Offset<T>>>;
+struct SchemaV1 {
+    using CompNode = fbs::CompNode;
+    using Blob = fbs::Blob;
+    using Tensor = fbs::Tensor;
+    using ParamNumber = fbs::OperatorParam;
+};
 
-/// Every `create…` makes its parts in the order in which MegEngine's writer makes them: that decides the bytes.
-class EncoderV1 {
+class EncoderV1 : EncoderFrame<SchemaV1> {
 public:
-    explicit EncoderV1(const EncodeInput& input) : graph_(input.graph), plan_(input.plan), options_(input.options) {}
+    using EncoderFrame::EncoderFrame;
 
     Expected<void> encode(EncodedGraph& out);
 
 private:
-    struct Held {
-        std::vector<Offset<fbs::Tensor>> tensors;
-        std::vector<Offset<fbs::Blob>> blobs;
-        std::vector<std::uint8_t> param_types;
-        std::vector<Offset<void>> params;
-    };
-
     Offset<fbs::Metadata> create_metadata();
     Expected<Offset<fbs::Operator>> create_opr(const WritePlan::Step& step);
     Expected<Held> create_held(const WritePlan::Step& step, const Opr& opr);
     Expected<Offset<fbs::Tensor>> create_tensor(const WritePlan::Step& step, const Opr& opr, std::size_t index);
-    Offset<fbs::Blob> create_blob(std::span<const std::byte> bytes) {
-        return fbs::CreateBlob(fbb_, fbb_.CreateVector(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
-    }
-    Offset<fbs::CompNode> create_comp_node(const std::optional<CompNode>& node);
     std::vector<std::byte> header() const;
 
-    const Graph& graph_;
-    const WritePlan& plan_;
-    const WriteOptions& options_;
-    flatbuffers::FlatBufferBuilder fbb_;
     std::vector<std::span<const std::byte>> values_; ///< the tensor region
     std::uint64_t value_bytes_ = 0;
-    std::uint32_t shared_tensors_ = 0;
 };
 
 Offset<fbs::Metadata> EncoderV1::create_metadata() {
     const Metadata& m = options_.metadata;
     if (!m.stored) return {};
-    Offset<flatbuffers::String> info;
-    if (m.has_user_info) info = fbb_.CreateSharedString(m.user_info.data(), m.user_info.size());
+    const auto info = create_user_info();
     fbs::MetadataBuilder table(fbb_);
     table.add_is_valid(m.is_valid);
     table.add_graph_modified(m.graph_modified);
@@ -65,19 +49,10 @@ Offset<fbs::Metadata> EncoderV1::create_metadata() {
     return table.Finish();
 }
 
-Offset<fbs::CompNode> EncoderV1::create_comp_node(const std::optional<CompNode>& node) {
-    if (!node) return {};
-    Offset<flatbuffers::String> locator;
-    if (!node->empty()) locator = fbb_.CreateSharedString(node->locator);
-    return fbs::CreateCompNode(fbb_, locator);
-}
-
 Expected<Offset<fbs::Tensor>> EncoderV1::create_tensor(const WritePlan::Step& step, const Opr& opr, std::size_t index) {
     const StoredTensor& tensor = opr.tensors[index];
-    Offset<flatbuffers::String> name;
-    if (const auto text = written_tensor_name(graph_, step, index, options_.kept)) name = fbb_.CreateSharedString(*text);
-    Offset<flatbuffers::Vector<std::uint32_t>> shape;
-    if (tensor.shape) shape = fbb_.CreateVector(wire_shape(*tensor.shape));
+    const auto name = create_tensor_name(step, index);
+    const auto shape = create_shape(tensor.shape);
     const auto comp_node = create_comp_node(tensor.comp_node);
     const auto dtype = write_dtype(fbb_, tensor.dtype);
     std::uint32_t size = 0;
@@ -95,12 +70,10 @@ Expected<Offset<fbs::Tensor>> EncoderV1::create_tensor(const WritePlan::Step& st
 Expected<EncoderV1::Held> EncoderV1::create_held(const WritePlan::Step& step, const Opr& opr) {
     Held held;
     // Releases up to 8.14 know CheckNonFinite without a param.
-    const bool emptied = options_.container == Container::fbs_mgbs && opr.kind.valid() && opr.type == "CheckNonFinite";
-    for (const Param& param : opr.params) {
-        const Param written = emptied ? Param(*ParamRegistry::builtin().find("Empty")) : param;
-        held.param_types.push_back(written.type().number);
-        held.params.push_back(write_param(fbb_, written));
-    }
+    if (options_.container == Container::fbs_mgbs && opr.kind.valid() && opr.type == "CheckNonFinite")
+        add_param(held, Param(*ParamRegistry::builtin().find("Empty")));
+    else
+        MGS_TRY(create_params(opr, held));
     const auto formats = make_format_blobs(opr);
     std::size_t next_blob = 0;
     if (formats && formats->order != BlobOrder::pairs) held.blobs.push_back(create_blob(formats->blobs[next_blob++]));
@@ -109,26 +82,18 @@ Expected<EncoderV1::Held> EncoderV1::create_held(const WritePlan::Step& step, co
         held.tensors.push_back(tensor);
         if (formats && next_blob < formats->blobs.size()) held.blobs.push_back(create_blob(formats->blobs[next_blob++]));
     }
-    if (opr.kind.valid() && holds_shared_tensors(opr)) shared_tensors_ += static_cast<std::uint32_t>(opr.tensors.size());
+    count_shared(opr);
     for (const auto& blob : opr.blobs) held.blobs.push_back(create_blob(blob));
     return held;
 }
 
 Expected<Offset<fbs::Operator>> EncoderV1::create_opr(const WritePlan::Step& step) {
     const Opr& opr = graph_.opr(step.opr);
-    MGS_TRY(check_params(opr));
     MGS_ASSIGN(const OprIdentification identity, identify_for(opr, options_));
 
-    OffsetVector<fbs::CompNode> comp_nodes;
-    if (!opr.comp_nodes.empty()) {
-        std::vector<Offset<fbs::CompNode>> nodes;
-        for (const CompNode& node : opr.comp_nodes) nodes.push_back(create_comp_node(node));
-        comp_nodes = fbb_.CreateVector(nodes);
-    }
-    Offset<flatbuffers::Vector<std::uint32_t>> inputs;
-    if (!opr.inputs.empty()) inputs = fbb_.CreateVector(wire_inputs(opr, plan_));
-    Offset<flatbuffers::String> name;
-    if (options_.kept.opr_name) name = fbb_.CreateSharedString(opr.has_name ? opr.name : graph_.display_name(opr.id));
+    const auto comp_nodes = create_comp_nodes(opr);
+    const auto inputs = create_inputs(opr);
+    const auto name = create_opr_name(opr);
     OffsetVector<flatbuffers::String> output_names;
     if (options_.kept.var_name == 2 || (options_.kept.var_name == 1 && step.owns_graph_output)) {
         std::vector<std::string> names;
@@ -136,17 +101,8 @@ Expected<Offset<fbs::Operator>> EncoderV1::create_opr(const WritePlan::Step& ste
         output_names = fbb_.CreateVectorOfStrings(names);
     }
     const auto output_dtype = write_dtype(fbb_, opr.output_dtype);
-    MGS_ASSIGN(Held held, create_held(step, opr));
-    OffsetVector<fbs::Tensor> tensors;
-    if (!held.tensors.empty()) tensors = fbb_.CreateVector(held.tensors);
-    OffsetVector<fbs::Blob> blobs;
-    if (!held.blobs.empty()) blobs = fbb_.CreateVector(held.blobs);
-    Offset<flatbuffers::Vector<fbs::OperatorParam>> more_types;
-    Offset<flatbuffers::Vector<Offset<void>>> more;
-    if (held.params.size() > 1) {
-        more_types.o = fbb_.CreateVector(held.param_types.data() + 1, held.param_types.size() - 1).o;
-        more = fbb_.CreateVector(held.params.data() + 1, held.params.size() - 1);
-    }
+    MGS_ASSIGN(const Held held, create_held(step, opr));
+    const Lists lists = create_lists(held);
 
     fbs::OperatorBuilder table(fbb_);
     table.add_type_id(identity.type_id);
@@ -156,14 +112,8 @@ Expected<Offset<fbs::Operator>> EncoderV1::create_opr(const WritePlan::Step& ste
     table.add_output_name(output_names);
     table.add_name(name);
     table.add_output_dtype(output_dtype);
-    if (!held.params.empty()) {
-        table.add_param_type(static_cast<fbs::OperatorParam>(held.param_types[0]));
-        table.add_param(held.params[0]);
-    }
-    table.add_additional_params_type(more_types);
-    table.add_additional_params(more);
-    table.add_tensors(tensors);
-    table.add_blobs(blobs);
+    add_params(table, held, lists);
+    table.add_blobs(lists.blobs);
     return table.Finish();
 }
 

@@ -1,6 +1,4 @@
-#include "format/graph_assembler.h"
-#include "format/graph_encoder.h"
-#include "format/param_writer.h"
+#include "format/encoder_frame.h"
 #include "mgv2_generated.h"
 
 namespace megascope {
@@ -10,39 +8,29 @@ namespace {
 namespace v2 = mgb::serialization::fbs::v2;
 using flatbuffers::Offset;
 
-template <class T>
-using OffsetVector = Offset<flatbuffers::Vector<Offset<T>>>;
+struct SchemaV2 {
+    using CompNode = v2::CompNode;
+    using Blob = v2::Blob;
+    using Tensor = v2::Tensor;
+    using ParamNumber = v2::OperatorParam;
+};
 
-/// Every `create…` makes its parts in the order in which MegEngine's writer makes them: that decides the bytes.
-class EncoderV2 {
+class EncoderV2 : EncoderFrame<SchemaV2> {
 public:
-    explicit EncoderV2(const EncodeInput& input) : graph_(input.graph), plan_(input.plan), options_(input.options) {}
+    using EncoderFrame::EncoderFrame;
 
     Expected<void> encode(EncodedGraph& out);
 
 private:
-    struct Held {
-        std::vector<Offset<v2::Tensor>> tensors;
-        std::vector<Offset<v2::Blob>> blobs;
-        std::vector<std::uint8_t> param_types;
-        std::vector<Offset<void>> params;
-    };
-
     Offset<v2::Metadata> create_metadata();
     Expected<Offset<v2::Operator>> create_opr(const WritePlan::Step& step);
-    Held create_held(const WritePlan::Step& step, const Opr& opr);
+    Expected<Held> create_held(const WritePlan::Step& step, const Opr& opr);
     Offset<v2::Tensor> create_tensor(const WritePlan::Step& step, const Opr& opr, std::size_t index);
     Offset<v2::MiddleTensor> create_middle_tensor(const WritePlan::Step& step, std::size_t output);
-    Offset<v2::CompNode> create_comp_node(const std::optional<CompNode>& node);
     Offset<void> create_format(const TensorFormat& format);
     OffsetVector<v2::OutputAlias> create_aliases();
 
-    const Graph& graph_;
-    const WritePlan& plan_;
-    const WriteOptions& options_;
-    flatbuffers::FlatBufferBuilder fbb_;
     std::vector<Offset<v2::MiddleTensor>> middle_;
-    std::uint32_t shared_tensors_ = 0;
 };
 
 v2::TensorFormat format_type(const TensorFormat& format) {
@@ -57,21 +45,13 @@ v2::TensorFormat format_type(const TensorFormat& format) {
 Offset<v2::Metadata> EncoderV2::create_metadata() {
     const Metadata& m = options_.metadata;
     if (!m.stored) return {};
-    Offset<flatbuffers::String> info;
-    if (m.has_user_info) info = fbb_.CreateSharedString(m.user_info.data(), m.user_info.size());
+    const auto info = create_user_info();
     v2::MetadataBuilder table(fbb_);
     table.add_is_valid(m.is_valid);
     table.add_graph_modified(m.graph_modified);
     table.add_optimize_options(m.optimize_options);
     table.add_user_info(info);
     return table.Finish();
-}
-
-Offset<v2::CompNode> EncoderV2::create_comp_node(const std::optional<CompNode>& node) {
-    if (!node) return {};
-    Offset<flatbuffers::String> locator;
-    if (!node->empty()) locator = fbb_.CreateSharedString(node->locator);
-    return v2::CreateCompNode(fbb_, locator);
 }
 
 Offset<void> EncoderV2::create_format(const TensorFormat& format) {
@@ -88,26 +68,20 @@ Offset<v2::Tensor> EncoderV2::create_tensor(const WritePlan::Step& step, const O
     const StoredTensor& tensor = opr.tensors[index];
     Offset<flatbuffers::Vector<std::uint8_t>> data;
     if (tensor.data) data = fbb_.CreateVector(reinterpret_cast<const std::uint8_t*>(tensor.data.get()), tensor.data_size);
-    Offset<flatbuffers::String> name;
-    if (const auto text = written_tensor_name(graph_, step, index, options_.kept)) name = fbb_.CreateSharedString(*text);
-    Offset<flatbuffers::Vector<std::uint32_t>> shape;
-    if (tensor.shape) shape = fbb_.CreateVector(wire_shape(*tensor.shape));
+    const auto name = create_tensor_name(step, index);
+    const auto shape = create_shape(tensor.shape);
     const auto comp_node = create_comp_node(tensor.comp_node);
     const auto dtype = write_dtype(fbb_, tensor.dtype);
     const auto format = create_format(tensor.format);
     return v2::CreateTensor(fbb_, name, shape, comp_node, dtype, format_type(tensor.format), format, data);
 }
 
-EncoderV2::Held EncoderV2::create_held(const WritePlan::Step& step, const Opr& opr) {
+Expected<EncoderV2::Held> EncoderV2::create_held(const WritePlan::Step& step, const Opr& opr) {
     Held held;
-    for (const Param& param : opr.params) {
-        held.param_types.push_back(param.type().number);
-        held.params.push_back(write_param(fbb_, param));
-    }
+    MGS_TRY(create_params(opr, held));
     for (std::size_t i = 0; i < opr.tensors.size(); ++i) held.tensors.push_back(create_tensor(step, opr, i));
-    if (opr.kind.valid() && holds_shared_tensors(opr)) shared_tensors_ += static_cast<std::uint32_t>(opr.tensors.size());
-    for (const auto& blob : opr.blobs)
-        held.blobs.push_back(v2::CreateBlob(fbb_, fbb_.CreateVector(reinterpret_cast<const std::uint8_t*>(blob.data()), blob.size())));
+    count_shared(opr);
+    for (const auto& blob : opr.blobs) held.blobs.push_back(create_blob(blob));
     return held;
 }
 
@@ -117,8 +91,7 @@ Offset<v2::MiddleTensor> EncoderV2::create_middle_tensor(const WritePlan::Step& 
     const Var& var = graph_.var(*step.outputs[output]);
     std::optional<Shape> known = var.shape;
     if (!known && options_.info) known = options_.info->var(var.id).shape;
-    Offset<flatbuffers::Vector<std::uint32_t>> shape;
-    if (known) shape = fbb_.CreateVector(wire_shape(*known));
+    const auto shape = create_shape(known);
     const auto comp_node = create_comp_node(var.comp_node);
     const auto dtype = write_dtype(fbb_, var.dtype);
     if (!var.format) return v2::CreateMiddleTensor(fbb_, name, shape, comp_node, dtype);
@@ -128,20 +101,12 @@ Offset<v2::MiddleTensor> EncoderV2::create_middle_tensor(const WritePlan::Step& 
 
 Expected<Offset<v2::Operator>> EncoderV2::create_opr(const WritePlan::Step& step) {
     const Opr& opr = graph_.opr(step.opr);
-    MGS_TRY(check_params(opr));
     MGS_ASSIGN(const OprIdentification identity, identify_for(opr, options_));
 
-    Offset<flatbuffers::Vector<std::uint32_t>> inputs;
-    if (!opr.inputs.empty()) inputs = fbb_.CreateVector(wire_inputs(opr, plan_));
-    Held held = create_held(step, opr);
-    OffsetVector<v2::CompNode> comp_nodes;
-    if (!opr.comp_nodes.empty()) {
-        std::vector<Offset<v2::CompNode>> nodes;
-        for (const CompNode& node : opr.comp_nodes) nodes.push_back(create_comp_node(node));
-        comp_nodes = fbb_.CreateVector(nodes);
-    }
-    Offset<flatbuffers::String> name;
-    if (options_.kept.opr_name) name = fbb_.CreateSharedString(opr.has_name ? opr.name : graph_.display_name(opr.id));
+    const auto inputs = create_inputs(opr);
+    MGS_ASSIGN(const Held held, create_held(step, opr));
+    const auto comp_nodes = create_comp_nodes(opr);
+    const auto name = create_opr_name(opr);
     const auto output_dtype = write_dtype(fbb_, opr.output_dtype);
     std::vector<std::uint32_t> output_ids;
     for (std::size_t i = 0; i < step.outputs.size(); ++i) {
@@ -149,16 +114,7 @@ Expected<Offset<v2::Operator>> EncoderV2::create_opr(const WritePlan::Step& step
         if (options_.kept.var_name >= 1) middle_.push_back(create_middle_tensor(step, i));
     }
     const auto outputs = fbb_.CreateVector(output_ids);
-    OffsetVector<v2::Tensor> tensors;
-    if (!held.tensors.empty()) tensors = fbb_.CreateVector(held.tensors);
-    OffsetVector<v2::Blob> blobs;
-    if (!held.blobs.empty()) blobs = fbb_.CreateVector(held.blobs);
-    Offset<flatbuffers::Vector<v2::OperatorParam>> more_types;
-    Offset<flatbuffers::Vector<Offset<void>>> more;
-    if (held.params.size() > 1) {
-        more_types.o = fbb_.CreateVector(held.param_types.data() + 1, held.param_types.size() - 1).o;
-        more = fbb_.CreateVector(held.params.data() + 1, held.params.size() - 1);
-    }
+    const Lists lists = create_lists(held);
     const auto type = fbb_.CreateSharedString(identity.type.data(), identity.type.size());
 
     v2::OperatorBuilder table(fbb_);
@@ -171,18 +127,12 @@ Expected<Offset<v2::Operator>> EncoderV2::create_opr(const WritePlan::Step& step
     table.add_opr_version(identity.version);
     table.add_name(name);
     table.add_output_dtype(output_dtype);
-    if (!held.params.empty()) {
-        table.add_param_type(static_cast<v2::OperatorParam>(held.param_types[0]));
-        table.add_param(held.params[0]);
-    }
-    table.add_additional_params_type(more_types);
-    table.add_additional_params(more);
-    table.add_tensors(tensors);
-    table.add_custom_data(blobs);
+    add_params(table, held, lists);
+    table.add_custom_data(lists.blobs);
     return table.Finish();
 }
 
-OffsetVector<v2::OutputAlias> EncoderV2::create_aliases() {
+EncoderV2::OffsetVector<v2::OutputAlias> EncoderV2::create_aliases() {
     std::vector<Offset<v2::OutputAlias>> aliases;
     for (const OutputAlias& alias : options_.aliases)
         aliases.push_back(v2::CreateOutputAlias(fbb_, alias.original_id, fbb_.CreateSharedString(alias.name)));

@@ -85,6 +85,10 @@ FlatTable FlatReader::table_at(std::size_t position) {
         return {};
     }
     if (!spend(t.table_size_, position)) return {};
+    if (remembered_) {
+        remember(t.vtable_ + t.vtable_size_ == position ? t.vtable_ : position);
+        remembered_->vtables.push_back(t.vtable_);
+    }
     t.reader_ = this;
     t.position_ = position;
     return t;
@@ -98,7 +102,17 @@ std::string_view FlatReader::string_at(std::size_t position) {
     }
     const auto size = load<std::uint32_t>(position);
     if (!spend_text(size, position)) return {};
+    remember(position);
+    if (remembered_) remembered_->texts.push_back(position);
     return {reinterpret_cast<const char*>(bytes_.data()) + position + 4, size};
+}
+
+const FlatReader::Objects& FlatReader::objects() const {
+    for (auto* positions : {&remembered_->starts, &remembered_->texts, &remembered_->vtables}) {
+        std::sort(positions->begin(), positions->end());
+        positions->erase(std::unique(positions->begin(), positions->end()), positions->end());
+    }
+    return *remembered_;
 }
 
 std::size_t FlatTable::field(std::uint16_t vt, std::size_t size) const {
@@ -138,6 +152,7 @@ FlatVector FlatTable::vector(std::uint16_t vt, std::size_t element_size) const {
         return {};
     }
     if (!reader_->spend(4 + count * element_size, *target)) return {};
+    reader_->remember(*target);
     return {*target + 4, count, true};
 }
 
@@ -151,6 +166,7 @@ std::optional<std::span<const std::byte>> FlatTable::blob(std::uint16_t vt) cons
         reader_->violation("a value of " + std::to_string(count) + " bytes reaches out of it", *target);
         return std::nullopt;
     }
+    reader_->remember(*target);
     return reader_->bytes().subspan(*target + 4, count);
 }
 

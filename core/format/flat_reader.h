@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "base/error.h"
 
@@ -58,7 +59,22 @@ public:
     /// False (and a violation) when the reader has worked through far more than the buffer holds.
     bool spend(std::size_t work, std::size_t position);
 
+    /// Where the objects lie that were met. A vtable right before its table counts as the table's start.
+    struct Objects {
+        std::vector<std::size_t> starts; ///< of tables, lists and texts
+        std::vector<std::size_t> texts;
+        std::vector<std::size_t> vtables;
+    };
+    /// From now on positions are remembered; see `objects`.
+    void remember_objects() { remembered_.emplace(); }
+    /// What was remembered so far, ascending, each once. Precondition: `remember_objects` was called.
+    [[nodiscard]] const Objects& objects() const;
+
 private:
+    friend class FlatTable;
+    void remember(std::size_t start) {
+        if (remembered_) remembered_->starts.push_back(start);
+    }
     bool spend_text(std::size_t size, std::size_t position);
 
     std::span<const std::byte> bytes_;
@@ -66,6 +82,7 @@ private:
     std::uint64_t work_left_;
     std::uint64_t text_left_;
     std::optional<Error> error_;
+    mutable std::optional<Objects> remembered_;
 };
 
 /// Elements of a vector of scalars or structs: `element_size` bytes each, at `position` in the buffer.

@@ -26,6 +26,9 @@ Expected<OprId> GraphAssembler::add(Opr opr, std::optional<std::size_t> stored_o
         return forward(std::move(error));
     };
     const Catalogue& catalogue = Catalogue::builtin();
+    // Who cannot read all params does not know what the operator computes.
+    const bool newer = opr.kind.valid() && !opr.raw_params.empty();
+    if (newer) opr.kind = {};
     std::size_t outputs = 0;
     if (const OprDef* def = catalogue.of(opr)) {
         if (auto settled = catalogue.settle(opr); !settled) return refuse(std::move(settled).error());
@@ -45,7 +48,8 @@ Expected<OprId> GraphAssembler::add(Opr opr, std::optional<std::size_t> stored_o
                                                    std::to_string(outputs) + ".", {}, {}});
     } else {
         outputs = stored_outputs.value_or(names != 0 ? names : 1);
-        ++unknown_[opr.type.empty() ? "type id " + std::to_string(opr.type_id) : "'" + opr.type + "'"];
+        if (newer) ++newer_[opr.type];
+        else ++unknown_[opr.type.empty() ? "type id " + std::to_string(opr.type_id) : "'" + opr.type + "'"];
     }
     const bool input = opr.type == "Host2DeviceCopy" && opr.kind.valid();
     const std::string text = opr_text(builder_.opr_count(), opr);
@@ -63,6 +67,9 @@ std::shared_ptr<const Graph> GraphAssembler::finish() {
     for (const auto& [type, count] : unknown_)
         context_.warnings.push_back(std::to_string(count) + (count == 1 ? " operator has" : " operators have") + " the unknown " +
                                     (type.front() == '\'' ? "type " : "") + type + "; it is shown but cannot be computed.");
+    for (const auto& [type, count] : newer_)
+        context_.warnings.push_back(std::to_string(count) + " " + type + (count == 1 ? " operator has" : " operators have") +
+                                    " params of an unknown kind; it is shown but cannot be computed.");
     return builder_.finish();
 }
 

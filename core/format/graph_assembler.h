@@ -54,6 +54,7 @@ private:
     const ReadContext& context_;
     GraphBuilder builder_;
     std::map<std::string, std::size_t> unknown_; ///< unknown types and how many there are
+    std::map<std::string, std::size_t> newer_;   ///< known types that carry unknown params
 };
 
 /// "Operator 17 (Convolution "conv1")".

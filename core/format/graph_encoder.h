@@ -25,8 +25,6 @@ struct EncodeInput {
 [[nodiscard]] std::vector<std::uint32_t> wire_shape(const Shape& shape);
 /// The compact ids of the operator's inputs.
 [[nodiscard]] std::vector<std::uint32_t> wire_inputs(const Opr& opr, const WritePlan& plan);
-/// Is every param of the operator known? Errors: unsupported.
-[[nodiscard]] Expected<void> check_params(const Opr& opr);
 /// Moves a finished builder's content into `out`.
 void take_buffer(flatbuffers::FlatBufferBuilder& fbb, EncodedGraph& out);
 

@@ -24,7 +24,9 @@ public:
         stored_.size = tensors_end + 4 + buffer.size() - offset;
     }
 
-    Expected<StoredGraph> read();
+    /// With `remember`, params of unknown kinds are read so that they can be written again.
+    Expected<StoredGraph> read(bool remember);
+    bool has_raw_params() const { return !raw_params_.empty(); }
 
 private:
     Expected<void> read_opr(const FlatTable& table, GraphAssembler& assembler);
@@ -38,6 +40,7 @@ private:
     std::uint64_t cursor_; ///< next unread byte of the tensor region, from the file's first byte
     std::uint64_t tensors_end_;
     StoredGraph stored_;
+    std::vector<RawParamPlace> raw_params_; ///< params of unknown kinds, in order
 };
 
 Expected<void> GraphV1::read_tensors(Opr& opr, const FlatTable& table) {
@@ -100,13 +103,8 @@ Expected<void> GraphV1::read_opr(const FlatTable& table, GraphAssembler& assembl
             read_comp_node(table.table_element(comp_nodes, i), fbs::CompNode::VT_LOGICAL_LOCATOR).value_or(CompNode()));
     opr.output_dtype = read_dtype(table.table(fbs::Operator::VT_OUTPUT_DTYPE));
 
-    read_param(opr, table.scalar<std::uint8_t>(fbs::Operator::VT_PARAM_TYPE), table.table(fbs::Operator::VT_PARAM));
-    const FlatVector more_types = table.vector(fbs::Operator::VT_ADDITIONAL_PARAMS_TYPE, 1);
-    const FlatVector more = table.vector(fbs::Operator::VT_ADDITIONAL_PARAMS, 4);
-    if (more.size != more_types.size)
-        table.violation("an operator has " + std::to_string(more.size) + " additional params, but types for " + std::to_string(more_types.size));
-    for (std::size_t i = 0; i < more.size && reader_.ok(); ++i)
-        read_param(opr, table.element<std::uint8_t>(more_types, i), table.table_element(more, i));
+    read_params(opr, table, {fbs::Operator::VT_PARAM_TYPE, fbs::Operator::VT_PARAM, fbs::Operator::VT_ADDITIONAL_PARAMS_TYPE, fbs::Operator::VT_ADDITIONAL_PARAMS},
+                raw_params_);
     if (auto tensors = read_tensors(opr, table); !tensors) return refuse(std::move(tensors).error());
 
     std::vector<std::string_view> names;
@@ -165,7 +163,8 @@ void GraphV1::read_metadata(const FlatTable& table) {
     }
 }
 
-Expected<StoredGraph> GraphV1::read() {
+Expected<StoredGraph> GraphV1::read(bool remember) {
+    if (remember) reader_.remember_objects();
     const std::uint64_t tensors_begin = cursor_;
     const FlatTable graph = reader_.root();
     stored_.mge_version = graph.scalar<std::uint32_t>(fbs::Graph::VT_MGB_VERSION);
@@ -184,6 +183,7 @@ Expected<StoredGraph> GraphV1::read() {
         MGS_TRY(read_opr(graph.table_element(oprs, i), assembler));
     }
     MGS_TRY(read_outputs(graph, assembler.builder()));
+    if (remember && reader_.ok()) complete_raw_params(reader_, raw_params_, assembler.builder());
     if (!reader_.ok()) return reader_.error();
     if (cursor_ != tensors_end_)
         context_.warnings.push_back("The operators use " + std::to_string(cursor_ - tensors_begin) + " of " +
@@ -223,7 +223,13 @@ Expected<StoredGraph> read_graph_v1(const ReadContext& context, std::uint64_t of
     const auto buffer = rest.subspan(header + region + 4, size);
     if (std::memcmp(buffer.data() + 4, "mgb1", 4) != 0)
         return fail_at(ErrorCode::corrupt, "The graph's flatbuffer has no 'mgb1' identifier.", offset + header + region + 8);
-    return GraphV1(context, container, offset, offset + header, offset + header + region, buffer).read();
+    // Nearly every graph knows all its params; only for others it pays to remember where everything lies.
+    const std::size_t warnings = context.warnings.size();
+    GraphV1 graph(context, container, offset, offset + header, offset + header + region, buffer);
+    auto read = graph.read(false);
+    if (!read || !graph.has_raw_params()) return read;
+    context.warnings.resize(warnings);
+    return GraphV1(context, container, offset, offset + header, offset + header + region, buffer).read(true);
 }
 
 } // namespace megascope

@@ -20,7 +20,9 @@ public:
         stored_.size = buffer.size() + 4;
     }
 
-    Expected<StoredGraph> read();
+    /// With `remember`, params of unknown kinds are read so that they can be written again.
+    Expected<StoredGraph> read(bool remember);
+    bool has_raw_params() const { return !raw_params_.empty(); }
 
 private:
     Expected<void> read_opr(const FlatTable& table, GraphAssembler& assembler);
@@ -38,6 +40,7 @@ private:
     const ReadContext& context_;
     FlatReader reader_;
     StoredGraph stored_;
+    std::vector<RawParamPlace> raw_params_; ///< params of unknown kinds, in order
 };
 
 std::optional<TensorFormat> GraphV2::read_format(const FlatTable& table, std::uint16_t type_vt, std::uint16_t vt) {
@@ -113,12 +116,8 @@ Expected<void> GraphV2::read_opr(const FlatTable& table, GraphAssembler& assembl
             read_comp_node(table.table_element(comp_nodes, i), v2::CompNode::VT_LOGICAL_LOCATOR).value_or(CompNode()));
     opr.output_dtype = read_dtype(table.table(v2::Operator::VT_OUTPUT_DTYPE));
 
-    read_param(opr, table.scalar<std::uint8_t>(v2::Operator::VT_PARAM_TYPE), table.table(v2::Operator::VT_PARAM));
-    const FlatVector more_types = table.vector(v2::Operator::VT_ADDITIONAL_PARAMS_TYPE, 1);
-    const FlatVector more = table.vector(v2::Operator::VT_ADDITIONAL_PARAMS, 4);
-    if (more.size != more_types.size) table.violation("an operator has " + std::to_string(more.size) + " additional params, but types for " + std::to_string(more_types.size));
-    for (std::size_t i = 0; i < more.size && reader_.ok(); ++i)
-        read_param(opr, table.element<std::uint8_t>(more_types, i), table.table_element(more, i));
+    read_params(opr, table, {v2::Operator::VT_PARAM_TYPE, v2::Operator::VT_PARAM, v2::Operator::VT_ADDITIONAL_PARAMS_TYPE, v2::Operator::VT_ADDITIONAL_PARAMS},
+                raw_params_);
     read_tensors(opr, table);
 
     const FlatVector outputs = table.vector(v2::Operator::VT_OUTPUTS, sizeof(std::uint32_t));
@@ -205,7 +204,8 @@ void GraphV2::read_metadata(const FlatTable& table) {
     }
 }
 
-Expected<StoredGraph> GraphV2::read() {
+Expected<StoredGraph> GraphV2::read(bool remember) {
+    if (remember) reader_.remember_objects();
     const FlatTable model = reader_.root();
     stored_.mge_version = model.scalar<std::uint32_t>(v2::Model::VT_MGE_VERSION);
     stored_.model_version = model.scalar<std::uint32_t>(v2::Model::VT_MODEL_VERSION);
@@ -228,6 +228,7 @@ Expected<StoredGraph> GraphV2::read() {
     }
     read_middle_tensors(model, middle, assembler.builder());
     MGS_TRY(read_outputs(model, assembler.builder()));
+    if (remember && reader_.ok()) complete_raw_params(reader_, raw_params_, assembler.builder());
     if (!reader_.ok()) return reader_.error();
     stored_.graph = assembler.finish();
     describe_kept_names(stored_);
@@ -244,7 +245,13 @@ Expected<StoredGraph> read_graph_v2(const ReadContext& context, std::uint64_t of
     if (size < 8 || size > rest.size() - 4)
         return fail_at(ErrorCode::corrupt, "The graph should have " + std::to_string(std::uint64_t{size} + 4) + " bytes, but only " +
                                                std::to_string(rest.size()) + " are there: the file is cut off or damaged.", offset);
-    return GraphV2(context, offset, rest.subspan(4, size)).read();
+    // Nearly every graph knows all its params; only for others it pays to remember where everything lies.
+    const std::size_t warnings = context.warnings.size();
+    GraphV2 graph(context, offset, rest.subspan(4, size));
+    auto read = graph.read(false);
+    if (!read || !graph.has_raw_params()) return read;
+    context.warnings.resize(warnings);
+    return GraphV2(context, offset, rest.subspan(4, size)).read(true);
 }
 
 } // namespace megascope

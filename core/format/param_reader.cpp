@@ -120,21 +120,28 @@ std::optional<DType> read_dtype(const FlatTable& table) {
     return dtype;
 }
 
-void read_param(Opr& opr, std::uint8_t number, const FlatTable& table) {
-    if (!table.present()) return;
-    const ParamType* type = ParamRegistry::builtin().find(number);
-    if (!type) {
-        RawParam raw;
-        raw.number = number;
-        const auto bytes = table.inline_bytes();
-        raw.table.assign(bytes.begin(), bytes.end());
-        for (std::size_t slot = 0; slot < table.slot_count(); ++slot) raw.slot_offsets.push_back(table.slot_offset(slot));
-        opr.raw_params.push_back(std::move(raw));
-        return;
-    }
-    Param param(*type);
-    for (std::size_t i = 0; i < type->fields.size(); ++i) param.set(i, read_field(table, type->fields[i]));
-    opr.params.push_back(std::move(param));
+void read_params(Opr& opr, const FlatTable& table, const ParamFields& fields, std::vector<RawParamPlace>& raw_places) {
+    std::uint32_t index = 0;
+    const auto read = [&](std::uint8_t number, const FlatTable& stored) {
+        if (!stored.present()) return;
+        const ParamType* type = ParamRegistry::builtin().find(number);
+        if (!type) {
+            opr.raw_params.push_back(read_raw_param(number, stored));
+            raw_places.push_back({stored.position(), index++});
+            return;
+        }
+        Param param(*type);
+        for (std::size_t i = 0; i < type->fields.size(); ++i) param.set(i, read_field(stored, type->fields[i]));
+        opr.params.push_back(std::move(param));
+        ++index;
+    };
+    read(table.scalar<std::uint8_t>(fields.type), table.table(fields.param));
+    const FlatVector types = table.vector(fields.more_types, 1);
+    const FlatVector more = table.vector(fields.more, 4);
+    if (more.size != types.size)
+        table.violation("an operator has " + std::to_string(more.size) + " additional params, but types for " + std::to_string(types.size));
+    else
+        for (std::size_t i = 0; i < more.size; ++i) read(table.element<std::uint8_t>(types, i), table.table_element(more, i));
 }
 
 } // namespace megascope

@@ -36,6 +36,7 @@ struct ReadOptions {
     std::string cipher;
     std::vector<std::byte> model_key; ///< empty: the built-in key
     std::vector<std::byte> info_key;  ///< for the info of packed models; empty: the built-in key
+    friend bool operator==(const ReadOptions&, const ReadOptions&) = default;
 };
 
 /// Opens a model file: FBS v1 (MGBC, MGBS), FBS v2, mgbtest0 files, packed models of Lite, encrypted models. Checks every position

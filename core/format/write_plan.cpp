@@ -86,6 +86,7 @@ Expected<WritePlan> WritePlan::make(const Graph& graph, Container container) {
 Expected<OprIdentification> identify_for(const Opr& opr, const WriteOptions& options) {
     if (options.read_from == options.container && opr.type_id != 0) return OprIdentification{opr.registered_type, opr.type_id, opr.version};
     const OprDef* def = Catalogue::builtin().of(opr);
+    if (!def && !opr.raw_params.empty()) def = Catalogue::builtin().find_type(opr.type); // known but for its params
     if (!def)
         return fail_in(ErrorCode::unsupported, "The operator's type is not known, so it cannot be written as " +
                                                    std::string(container_name(options.container)) + ".",

@@ -37,7 +37,7 @@ std::vector<std::byte> join(std::span<const std::span<const std::byte>> pieces) 
     return bytes;
 }
 
-Expected<EncodedDump> encode_all(const DumpContent& content, const CancelToken& cancel) {
+Expected<EncodedDump> encode_all(const DumpContent& content, const CancelToken& cancel, const Progress& progress) {
     EncodedDump dump;
     if (content.testcase_header) {
         dump.header.resize(12);
@@ -52,6 +52,7 @@ Expected<EncodedDump> encode_all(const DumpContent& content, const CancelToken& 
     for (const auto& part : content.appended) parts.push_back(&part);
     for (const DumpContent::Part* part : parts) {
         if (cancel.cancelled()) return CancelToken::error();
+        progress.report("encoding", dump.graphs.size(), parts.size());
         MGS_ASSIGN(EncodedGraph graph, encode_graph(part->graph, part->options));
         dump.graphs.push_back(std::move(graph));
     }
@@ -69,6 +70,11 @@ WriteOptions WriteOptions::like_input(const StoredGraph& stored) {
     options.model_version = stored.model_version;
     options.aliases = stored.aliases;
     options.read_from = stored.container;
+    // What unknown operators hold only the total tells.
+    std::uint32_t known = 0;
+    for (const Opr& opr : stored.graph->oprs())
+        if (opr.kind.valid() && holds_shared_tensors(opr)) known += static_cast<std::uint32_t>(opr.tensors.size());
+    options.unknown_shared_tensors = stored.nr_shared_tensor > known ? stored.nr_shared_tensor - known : 0;
     return options;
 }
 
@@ -84,13 +90,6 @@ std::vector<std::uint32_t> wire_inputs(const Opr& opr, const WritePlan& plan) {
     std::vector<std::uint32_t> ids;
     for (VarId in : opr.inputs) ids.push_back(plan.id_of[in.index()]);
     return ids;
-}
-
-Expected<void> check_params(const Opr& opr) {
-    if (opr.raw_params.empty()) return {};
-    return fail_in(ErrorCode::unsupported, "The operator carries a param of the unknown kind " + std::to_string(opr.raw_params.front().number) +
-                                               ", which cannot be written.",
-                   opr_text(opr.id.index(), opr));
 }
 
 void take_buffer(flatbuffers::FlatBufferBuilder& fbb, EncodedGraph& out) {
@@ -126,13 +125,14 @@ DumpContent DumpContent::like_input(const Model& model) {
 }
 
 Expected<std::vector<std::byte>> encode_dump(const DumpContent& content, const CancelToken& cancel) {
-    MGS_ASSIGN(const EncodedDump dump, encode_all(content, cancel));
+    MGS_ASSIGN(const EncodedDump dump, encode_all(content, cancel, {}));
     return join(dump.pieces());
 }
 
-Expected<WriteSummary> save_dump(const std::filesystem::path& path, const DumpContent& content, bool append, const CancelToken& cancel) {
-    MGS_ASSIGN(const EncodedDump dump, encode_all(content, cancel));
-    MGS_TRY(write_file_atomically(path, dump.pieces(), append));
+Expected<WriteSummary> save_dump(const std::filesystem::path& path, const DumpContent& content, bool append, const CancelToken& cancel,
+                                 const Progress& progress) {
+    MGS_ASSIGN(const EncodedDump dump, encode_all(content, cancel, progress));
+    MGS_TRY(write_file_atomically(path, dump.pieces(), append, cancel, progress));
     return dump.graphs.front().summary;
 }
 

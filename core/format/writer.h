@@ -11,6 +11,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/progress.h"
 #include "format/model.h"
 #include "opr/infer.h"
 
@@ -24,6 +25,7 @@ struct WriteOptions {
     std::uint32_t mge_version = 1099900; ///< MegEngine 1.9999.0, whose layout this writer follows
     std::uint32_t model_version = 2;     ///< v2 only
     std::vector<OutputAlias> aliases;    ///< v2 only
+    std::uint32_t unknown_shared_tensors = 0; ///< shared tensors of operators that have no class
     /// Operators that were read from this container keep the type id, version and type text they came with when `container`
     /// is the same; all others get what the catalogue says.
     std::optional<Container> read_from;
@@ -57,7 +59,7 @@ struct EncodedGraph {
 
 /// Encodes a graph. Operators that no output needs are left out; the rest is written in depth-first order from the outputs, as
 /// MegEngine does. Errors: unsupported, when an operator has no class (and no stored id for this container), carries a param of
-/// an unknown kind, or the result is too large for the container; invalid_argument, when two outputs have the same name.
+/// an unknown kind that cannot be kept, or the result is too large for the container; invalid_argument, when two outputs have the same name.
 [[nodiscard]] Expected<EncodedGraph> encode_graph(std::shared_ptr<const Graph> graph, const WriteOptions& options);
 
 /// A file of graphs.
@@ -81,7 +83,7 @@ struct DumpContent {
 /// Writes the file in one step: a failure leaves the old file as it was. With `append`, the graphs are added to the end of an
 /// existing file. Returns the summary of the main graph. Errors: those of `encode_graph`, io, cancelled.
 [[nodiscard]] Expected<WriteSummary> save_dump(const std::filesystem::path& path, const DumpContent& content, bool append = false,
-                                               const CancelToken& cancel = {});
+                                               const CancelToken& cancel = {}, const Progress& progress = {});
 
 /// One value for each input of `graph`, as the graph of a testcase: a SharedDeviceTensor per H2D in ascending (name, dtype)
 /// order. Errors: invalid_argument, when a value is missing, belongs to no input, or has another dtype than its input.

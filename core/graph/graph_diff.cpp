@@ -219,7 +219,10 @@ Expected<GraphDiff> diff_graphs(const Graph& a, const Graph& b, const CancelToke
             const Var &read = a.var(x.inputs[i]), &other_read = b.var(y.inputs[i]);
             if (diff.b_of[read.producer.index()] == other_read.producer && read.output_index == other_read.output_index) continue;
             match.inputs = true;
-            match.what.push_back("input " + std::to_string(i) + ": " + a.display_name(read.id) + " → " + b.display_name(other_read.id));
+            const std::string before = a.display_name(read.id);
+            const std::string after = b.display_name(other_read.id);
+            // Of the same name, but made by an operator that has no counterpart.
+            match.what.push_back("input " + std::to_string(i) + ": " + (before == after ? before + ", made otherwise" : before + " → " + after));
         }
         diff.matches.push_back(std::move(match));
     }

@@ -7,7 +7,7 @@
 namespace megascope {
 
 std::string GraphInput::text() const {
-    return "'" + name + "' (" + dtype.text() + (shape ? " " + shape->text() : std::string()) + ")";
+    return "'" + name + "' (" + dtype.text() + (shape ? " " + shape->text() : std::string(", shape not fixed")) + ")";
 }
 
 std::vector<GraphInput> graph_inputs(const Graph& graph) {
@@ -22,7 +22,8 @@ std::vector<GraphInput> graph_inputs(const Graph& graph) {
             const StoredTensor& stored = opr.tensors.front();
             if (!stored.name.empty()) input.name = stored.name;
             if (stored.dtype) input.dtype = *stored.dtype;
-            input.shape = stored.shape;
+            // MegEngine has no tensors without axes: an input whose shape is not fixed is stored with an empty one.
+            if (stored.shape && stored.shape->ndim() > 0) input.shape = stored.shape;
             input.has_default = stored.value().has_value();
         }
         if (input.var.valid()) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/mapped_file.h"
+#include "base/not_enough_memory.h"
 #include "format/reader.h"
 #include "session/assertions.h"
 #include "session/inputs.h"
@@ -18,6 +19,7 @@ namespace {
 /// A file as it was when it was opened; a rewritten file is opened again.
 struct OpenedModel {
     std::filesystem::path path;
+    ReadOptions options;
     std::filesystem::file_time_type written;
     std::uintmax_t size = 0;
     std::shared_ptr<const Model> model;
@@ -70,14 +72,14 @@ public:
     Expected<RunReport> run(const RunRequest& request, const RunProgressCallback& progress, const CancelToken& cancel) override {
         try {
             return run_request(request, progress, cancel);
-        } catch (const std::bad_alloc&) {
-            return fail(ErrorCode::out_of_memory, "There is not enough memory for this run.");
+        } catch (const std::bad_alloc& error) {
+            return forward(not_enough_memory(error, "for this run"));
         }
     }
 
 private:
     Expected<RunReport> run_request(const RunRequest& request, const RunProgressCallback& progress, const CancelToken& cancel);
-    Expected<std::shared_ptr<const Model>> open(const std::filesystem::path& path, const CancelToken& cancel);
+    Expected<std::shared_ptr<const Model>> open(const std::filesystem::path& path, const ReadOptions& options, const CancelToken& cancel);
     Expected<Program*> compile(ProgramKey key, const std::shared_ptr<const Graph>& graph, const Backend& backend, const CancelToken& cancel);
 
     OpenedModel opened_;
@@ -85,17 +87,17 @@ private:
     std::unique_ptr<Program> program_;
 };
 
-Expected<std::shared_ptr<const Model>> LocalRunner::open(const std::filesystem::path& path, const CancelToken& cancel) {
+Expected<std::shared_ptr<const Model>> LocalRunner::open(const std::filesystem::path& path, const ReadOptions& options, const CancelToken& cancel) {
     std::error_code error;
     const auto written = std::filesystem::last_write_time(path, error);
     const std::uintmax_t size = error ? 0 : std::filesystem::file_size(path, error);
-    if (!error && opened_.model && opened_.path == path && opened_.written == written && opened_.size == size) return opened_.model;
+    if (!error && opened_.model && opened_.path == path && opened_.options == options && opened_.written == written && opened_.size == size) return opened_.model;
     program_.reset();
     key_ = {};
     opened_ = {};
     MGS_ASSIGN(auto file, MappedFile::open(path));
-    MGS_ASSIGN(auto model, read_model(std::move(file), cancel));
-    opened_ = {path, written, size, model};
+    MGS_ASSIGN(auto model, read_model(std::move(file), options, cancel));
+    opened_ = {path, options, written, size, model};
     return model;
 }
 
@@ -131,7 +133,7 @@ Expected<RunReport> LocalRunner::run_request(const RunRequest& request, const Ru
         for (const auto& b : all_backends()) names += (names.empty() ? "" : ", ") + std::string(b->name());
         return fail(ErrorCode::invalid_argument, "There is no backend '" + request.backend + "'; this build has " + names + ".");
     }
-    MGS_ASSIGN(const auto model, open(request.model, cancel));
+    MGS_ASSIGN(const auto model, open(request.model, request.open, cancel));
     if (request.graph >= model->graphs.size())
         return fail(ErrorCode::invalid_argument, "The file has " + std::to_string(model->graphs.size()) + " graphs; there is no graph " +
                                                      std::to_string(request.graph) + ".");

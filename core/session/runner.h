@@ -14,6 +14,7 @@
 #include "base/id.h"
 #include "compare/verdict.h"
 #include "exec/backend.h"
+#include "format/reader.h"
 #include "tensor/tensor.h"
 
 namespace megascope {
@@ -27,6 +28,7 @@ struct NamedTensor {
 /// One job for a run process: which file, which graph, which inputs, how.
 struct RunRequest {
     std::filesystem::path model;     ///< opened by the runner itself; weights are never sent
+    ReadOptions open;                ///< how to open it, when it is encrypted
     std::uint32_t graph = 0;         ///< which of the file's appended graphs
     std::string backend = "cpu";
     int threads = 1;                 ///< 0 = one per core

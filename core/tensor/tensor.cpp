@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <new>
 
+#include "base/not_enough_memory.h"
+
 namespace megascope {
 
 namespace {
@@ -20,7 +22,8 @@ std::size_t tensor_bytes(const DType& dtype, const Shape& shape) {
 }
 
 std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes) {
-    auto* memory = static_cast<std::byte*>(::operator new(bytes ? bytes : 1, alignment));
+    auto* memory = static_cast<std::byte*>(::operator new(bytes ? bytes : 1, alignment, std::nothrow));
+    if (!memory) throw NotEnoughMemory(bytes);
     return {memory, [](std::byte* p) { ::operator delete(p, alignment); }};
 }
 

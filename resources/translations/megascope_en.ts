@@ -4,6 +4,13 @@
 <context>
     <name>megascope::FilePage</name>
     <message numerus="yes">
+        <source>%n entries</source>
+        <translation>
+            <numerusform>%n entry</numerusform>
+            <numerusform>%n entries</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>Graph %1 of %2: %n operators</source>
         <translation>
             <numerusform>Graph %1 of %2: %n operator</numerusform>

@@ -24,6 +24,7 @@ public:
     /// `details` may be empty. `action` is what can be done ("Run again"); empty = nothing.
     void showMessage(Severity severity, const QString& sentence, const QString& details = {}, const QString& action = {});
     [[nodiscard]] QString sentence() const { return sentence_; }
+    [[nodiscard]] Severity severity() const { return severity_; }
 
 signals:
     void actionRequested();

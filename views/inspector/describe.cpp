@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "format/raw_param.h"
 #include "views/common/number_text.h"
 
 namespace megascope {
@@ -45,7 +46,7 @@ PropertyGroup paramGroup(const Opr& opr) {
         }
     }
     for (const RawParam& raw : opr.raw_params)
-        group.properties.push_back({tr("unknown param"), tr("number %1, %2 bytes").arg(raw.number).arg(raw.table.size()), {}, {}, false, false, {}});
+        group.properties.push_back({tr("unknown param"), tr("number %1, %2 bytes").arg(raw.number).arg(raw_param_size(raw)), {}, {}, false, false, {}});
     return group;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/not_enough_memory.h"
 #include "exec/constants.h"
 #include "exec/cpu/shape_plan.h"
 #include "exec/forward.h"
@@ -233,16 +234,16 @@ Expected<RunResult> CpuProgram::run(std::span<const Tensor> given, RunObserver* 
     for (const Tensor& input : inputs) shapes.push_back(input.shape());
     try {
         MGS_TRY(select(std::move(shapes), cancel));
-    } catch (const std::bad_alloc&) {
-        return fail(ErrorCode::out_of_memory, "There is not enough memory for this graph at these input shapes.");
+    } catch (const std::bad_alloc& error) {
+        return forward(not_enough_memory(error, "for this graph at these input shapes"));
     }
     ReadyPlan& ready = ready_.front();
     ShapePlan& plan = *ready.plan;
     Run run{ready, inputs, {}, {}};
     try {
         place_inputs_and_outputs(run);
-    } catch (const std::bad_alloc&) {
-        return fail(ErrorCode::out_of_memory, "There is not enough memory for the outputs.");
+    } catch (const std::bad_alloc& error) {
+        return forward(not_enough_memory(error, "for the outputs"));
     }
     for (std::size_t i = 0; i < graph_->inputs().size(); ++i) {
         const VarId var = graph_->opr(graph_->inputs()[i]).outputs.front();
@@ -266,8 +267,8 @@ Expected<RunResult> CpuProgram::run(std::span<const Tensor> given, RunObserver* 
                 observer->step_ended(record);
                 done = show(run, step, *observer);
             }
-        } catch (const std::bad_alloc&) {
-            done = fail(ErrorCode::out_of_memory, "There is not enough memory to run it.");
+        } catch (const std::bad_alloc& error) {
+            done = forward(not_enough_memory(error, "to run it"));
         }
         if (!done) {
             Error error = std::move(done.error());
@@ -323,8 +324,8 @@ Expected<std::unique_ptr<Program>> compile_cpu_program(std::shared_ptr<const Gra
         const CpuThreads::Scope threads(CpuThreads(options.threads));
         MGS_TRY(program->select(std::move(shapes), cancel));
         return program;
-    } catch (const std::bad_alloc&) {
-        return fail(ErrorCode::out_of_memory, "There is not enough memory to prepare this graph.");
+    } catch (const std::bad_alloc& error) {
+        return forward(not_enough_memory(error, "to prepare this graph"));
     } catch (const dnnl::error& error) {
         return fail(ErrorCode::run_failed, std::string("oneDNN could not be started: ") + error.what() + ".");
     }

@@ -11,6 +11,13 @@ tl::unexpected<Error> malformed(const char* what) {
     return fail(ErrorCode::corrupt, std::string("A ") + what + " message of the run process is damaged.");
 }
 
+void put_bytes(WireWriter& w, std::span<const std::byte> bytes) { w.text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}); }
+std::vector<std::byte> get_bytes(WireReader& r) {
+    const std::string text = r.text();
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+}
+
 template <class Value>
 void put_ids(WireWriter& w, const std::vector<Id<Value>>& ids) {
     w.put(static_cast<std::uint32_t>(ids.size()));
@@ -186,6 +193,9 @@ Expected<void> send_request(Channel& channel, std::uint64_t run, const RunReques
     TensorWriter tensors;
     w.put(run);
     w.text(request.model.string());
+    w.text(request.open.cipher);
+    put_bytes(w, request.open.model_key);
+    put_bytes(w, request.open.info_key);
     w.put(request.graph);
     w.text(request.backend);
     w.put(static_cast<std::int32_t>(request.threads));
@@ -209,6 +219,9 @@ Expected<NumberedRequest> read_request(const Message& message) {
     RunRequest& request = numbered.request;
     numbered.run = r.get<std::uint64_t>();
     request.model = r.text();
+    request.open.cipher = r.text();
+    request.open.model_key = get_bytes(r);
+    request.open.info_key = get_bytes(r);
     request.graph = r.get<std::uint32_t>();
     request.backend = r.text();
     request.threads = r.get<std::int32_t>();

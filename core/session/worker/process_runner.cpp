@@ -176,7 +176,7 @@ Error ProcessRunnerImpl::death(const RunRequest& request, const std::string& how
         error.where = "operator " + std::to_string(at->opr.value());
         // The name is the dump's; a model on another machine cannot be asked.
         if (auto file = MappedFile::open(request.model))
-            if (const auto model = read_model(std::move(*file)); model && request.graph < (*model)->graphs.size()) {
+            if (const auto model = read_model(std::move(*file), request.open); model && request.graph < (*model)->graphs.size()) {
                 const Graph& graph = *(*model)->graphs[request.graph].graph;
                 if (at->opr.index() < graph.oprs().size()) error.where = graph.display_name(at->opr);
             }

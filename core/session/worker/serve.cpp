@@ -13,6 +13,7 @@
 
 #include <unistd.h>
 
+#include "base/not_enough_memory.h"
 #include "session/worker/messages.h"
 
 namespace megascope {
@@ -134,8 +135,8 @@ private:
 Expected<RunReport> run_guarded(Runner& runner, const RunRequest& request, Reporter& reporter, const CancelToken& cancel) {
     try {
         return runner.run(request, [&](const RunProgress& p) { reporter.report(p); }, cancel);
-    } catch (const std::bad_alloc&) {
-        return fail(ErrorCode::out_of_memory, "There is not enough memory for this run.");
+    } catch (const std::bad_alloc& error) {
+        return forward(not_enough_memory(error, "for this run"));
     } catch (const std::exception& error) { // a library below a backend
         return fail(ErrorCode::run_failed, std::string("The run failed: ") + error.what() + ".");
     }
