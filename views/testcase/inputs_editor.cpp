@@ -14,6 +14,14 @@
 
 namespace megascope {
 
+namespace {
+
+constexpr const char* shapedExample = "#rand(0,1,1,3,224,224)";
+
+std::string noShape() { return std::string("It has no shape in this file; give one, for example ") + shapedExample + "."; }
+
+} // namespace
+
 InputsEditor::InputsEditor(QWidget* parent) : QWidget(parent) {
     form_ = new QFormLayout(this);
     form_->setContentsMargins(8, 4, 8, 8);
@@ -28,8 +36,10 @@ void InputsEditor::setInputs(std::vector<GraphInput> inputs) {
         if (input.is_expectation) continue;
         auto* edit = new QLineEdit(this);
         edit->setObjectName(QStringLiteral("input-") + text(input.name));
-        edit->setPlaceholderText(input.has_default ? tr("the dump's own value") : QStringLiteral("#rand(0,1)"));
-        edit->setText(input.has_default ? QString() : input.dtype.is_float() ? QStringLiteral("#rand(0,1)") : QStringLiteral("#zeros"));
+        // Without a shape in the file nothing can be filled in for the user.
+        const bool open = !input.has_default && !input.shape;
+        edit->setPlaceholderText(input.has_default ? tr("the dump's own value") : open ? tr("for example %1").arg(QLatin1String(shapedExample)) : QStringLiteral("#rand(0,1)"));
+        edit->setText(input.has_default || open ? QString() : input.dtype.is_float() ? QStringLiteral("#rand(0,1)") : QStringLiteral("#zeros"));
         edit->setToolTip(tr("#rand(low,high), #rand(low,high,shape…), #zeros, or a .npy or image file"));
         QAction* browse = edit->addAction(themedIcon(QStringLiteral("open")), QLineEdit::TrailingPosition);
         browse->setToolTip(tr("Choose a file, or a common value"));
@@ -69,11 +79,12 @@ Expected<std::vector<NamedTensor>> makeInputs(const std::vector<std::pair<GraphI
         ++seed;
         if (source.empty()) {
             if (input.has_default) continue;
+            if (!input.shape) return fail_in(ErrorCode::invalid_argument, noShape(), input.name);
             return fail_in(ErrorCode::invalid_argument, "A value is missing: type #rand(0,1), #zeros or a file.", input.name);
         }
         if (source == "#zeros") {
             if (!input.shape || !input.shape->checked_elements())
-                return fail_in(ErrorCode::invalid_argument, "The dump does not say its shape, so zeros need one: use #rand(0,0,shape…).", input.name);
+                return fail_in(ErrorCode::invalid_argument, noShape(), input.name);
             TensorBuffer buffer(input.dtype, *input.shape);
             // Zero as a real number: asymmetric quantized dtypes store their zero point.
             std::memset(buffer.bytes().data(), input.dtype.id == DTypeId::quint8 ? input.dtype.zero_point : 0, buffer.bytes().size());
