@@ -24,6 +24,7 @@
 #include "views/common/error_bar.h"
 #include "views/common/icon.h"
 #include "views/common/job_bar.h"
+#include "views/common/number_text.h"
 #include "views/graph/graph_view.h"
 #include "views/inspector/inspector.h"
 #include "views/table/outline_view.h"
