@@ -7,7 +7,6 @@
 #include "base/mapped_file.h"
 #include "commands.h"
 #include "console.h"
-#include "facts.h"
 #include "format/reader.h"
 #include "profile/report.h"
 #include "running.h"
@@ -36,14 +35,12 @@ bool is_model(FileKind kind) {
 }
 
 Expected<Report> run_report(const ReportOptions& options) {
-    MGS_ASSIGN(const auto model, open_model(options.file));
-    MGS_ASSIGN(const StoredGraph* stored, chosen_graph(*model, options.flags));
-    MGS_ASSIGN(PreparedRun prepared, prepare_run(*model, options.flags, options.testcases));
+    MGS_ASSIGN(PreparedRun prepared, prepare_run(options.file, options.flags, options.testcases));
     prepared.request.iterations = options.iterations;
     prepared.request.warmup = options.warmup;
     const auto runner = make_runner(options.flags.in_process);
-    MGS_ASSIGN(const RunReport run, run_showing_progress(*runner, prepared.request, *stored->graph));
-    return report_of_run(*stored->graph, run, std::filesystem::path(options.file).filename().string(), prepared.notes);
+    MGS_ASSIGN(const RunReport run, run_showing_progress(*runner, prepared.request, prepared.graph()));
+    return report_of_run(prepared.graph(), run, std::filesystem::path(options.file).filename().string(), prepared.notes);
 }
 
 Expected<Report> make_report(const ReportOptions& options) {
