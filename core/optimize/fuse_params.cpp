@@ -46,6 +46,7 @@ private:
     void replace(VarId var) {
         if (!processed_.insert(var).second) return;
         const Tensor value = graph_.evaluate(var);
+        graph_.skip_ids(2); // MegEngine compiles the graph for the value, which adds an operator that hands it out
         const TensorFormat format = graph_.var(var).format.value_or(TensorFormat{});
         const bool plain = format.kind != TensorFormat::Kind::image2d_pack4;
         if (plain && infers_value(graph_.owner(var)))

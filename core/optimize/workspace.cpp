@@ -6,6 +6,7 @@
 
 #include "opr/catalogue.h"
 #include "opr/param_registry.h"
+#include "optimize/build.h"
 #include "optimize/opr_names.h"
 #include "optimize/tensor_formats.h"
 
@@ -48,7 +49,10 @@ bool is_constant_source(const Opr& opr) {
     return opr.type == "ImmutableTensor" || opr.type.starts_with("SharedDeviceTensor") || opr.type.starts_with("MultipleDeviceTensor");
 }
 
-Workspace::Workspace(const Graph& source) { load(source); }
+Workspace::Workspace(const Graph& source, std::uint32_t skip_ids) {
+    load(source);
+    next_id_ += skip_ids;
+}
 
 OprId Workspace::load_opr(const Graph& source, const Opr& original, std::vector<VarId>& vars) {
     Opr opr = original;
@@ -74,7 +78,9 @@ OprId Workspace::load_opr(const Graph& source, const Opr& original, std::vector<
         if (!to.desc.dtype) to.desc.dtype = from.dtype;
         if (!to.desc.shape && from.shape && from.shape->checked_elements()) to.desc.shape = from.shape;
         if (from.name.empty()) continue;
-        to.named = original.has_name && !original.name.empty() && from.name != to.name;
+        // "RELU[1]": made unique by renaming, which counts as given.
+        const bool numbered = from.name.ends_with(']') && !looks_default(from.name);
+        to.named = numbered || (original.has_name && !original.name.empty() && from.name != to.name);
         to.name = from.name;
     }
     return id;
@@ -92,10 +98,25 @@ void Workspace::load(const Graph& source) {
     for (const Opr& opr : source.oprs())
         if (opr.type == "ImmutableTensor") add(opr);
     for (const Opr& opr : source.oprs()) add(opr);
+    // MegEngine keeps the inputs of commutative operators sorted by id. A constant behind another operand is younger than it: a
+    // converter made it after the graph.
+    std::vector<OprId> young;
+    for (const OprNode& node : oprs_) {
+        if (node.opr.type != "Elemwise" || node.opr.inputs.size() != 2 || !is_commutative(*mode(node.opr.id))) continue;
+        const OprId second = owner(node.opr.inputs[1]);
+        const bool constant = opr(second).type == "ImmutableTensor";
+        if (constant && !is(node.opr.inputs[0], "ImmutableTensor") && std::ranges::find(young, second) == young.end())
+            young.push_back(second);
+    }
+    for (const OprId id : young) {
+        oprs_[id.index()].node_id = next_id_++;
+        vars_[output(id).index()].node_id = next_id_++;
+    }
     for (const GraphOutput& output : source.outputs()) {
         outputs_.push_back(output);
         endpoints_.push_back(vars[output.var.index()]);
     }
+    loaded_endpoints_ = endpoints_;
 }
 
 std::optional<ElemwiseMode> Workspace::mode(OprId id) const {
@@ -308,7 +329,7 @@ std::shared_ptr<const Graph> Workspace::finish() const {
     for (std::size_t i = 0; i < endpoints_.size(); ++i) {
         GraphOutput output = outputs_[i];
         output.var = vars[endpoints_[i].index()];
-        output.original_id = node_id(endpoints_[i]);
+        if (endpoints_[i] != loaded_endpoints_[i]) output.original_id = node_id(endpoints_[i]);
         (void)builder.add_output(std::move(output)); // the var was added above
     }
     return builder.finish();

@@ -37,9 +37,10 @@ struct RewriteFailure {
 /// All members that add operators throw RewriteFailure when inference says that the inputs do not fit.
 class Workspace {
 public:
-    /// Adds all operators that the outputs need, in the order in which a trace builds its graph: inputs, ImmutableTensors, the
-    /// rest in the source's order.
-    explicit Workspace(const Graph& source);
+    /// Adds the source's operators in the order in which a trace builds its graph: inputs, ImmutableTensors, the rest in the
+    /// source's order. Ids are counted from 0; before passes add operators `skip_ids` are left out (a traced graph has used some
+    /// for what no output reads).
+    explicit Workspace(const Graph& source, std::uint32_t skip_ids = 0);
 
     // What is there.
     [[nodiscard]] const Opr& opr(OprId id) const { return oprs_[id.index()].opr; }
@@ -127,6 +128,8 @@ public:
         return int32s(std::span<const std::int64_t>(values.begin(), values.size()), like);
     }
 
+    /// Leaves out ids that MegEngine's graph uses for operators which never show.
+    void skip_ids(std::uint32_t count) { next_id_ += count; }
     /// Gives the var a name (MegEngine's `rename`).
     void set_name(VarId var, std::string name);
     /// Is the var's name one that was given (by the trace or a pass), not the default?
@@ -184,6 +187,7 @@ private:
     std::deque<OprNode> oprs_;
     std::deque<VarNode> vars_;
     std::vector<VarId> endpoints_;
+    std::vector<VarId> loaded_endpoints_;
     std::vector<GraphOutput> outputs_;
     std::unordered_multimap<std::uint64_t, OprId> known_;
     std::unordered_map<OprId, OprId> folded_; ///< operator → the ImmutableTensor that replaced it

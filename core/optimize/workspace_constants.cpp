@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <unordered_set>
 #include <utility>
 
@@ -31,14 +33,39 @@ bool value_can_be_inferred(const Opr& opr) {
     return opr.type == "TypeCvt" || opr.type == "Split" || std::ranges::find(infers_value, opr.type) != infers_value.end();
 }
 
-/// 1 / sqrt(x) the way MegEngine's kernel for small machines computes it, so that folded scales agree to the bit.
-std::optional<Tensor> reciprocal_root(const Opr& opr, const Tensor& x) {
-    if (opr.type != "PowC" || x.dtype().id != DTypeId::float32 || opr.param().real("exp") != -0.5) return std::nullopt;
-    TensorBuffer out(x.dtype(), x.shape());
+/// float32 → float16, halves rounded away from zero.
+std::uint16_t half_away(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const auto sign = static_cast<std::uint16_t>(bits >> 16U & 0x8000U);
+    const std::uint32_t magnitude = bits & 0x7fffffffU;
+    if (magnitude > 0x7f800000U) return static_cast<std::uint16_t>(sign | 0x7e00U); // NaN
+    if (magnitude >= 0x477ff000U) return static_cast<std::uint16_t>(sign | 0x7c00U); // 65520 and more
+    if (magnitude >= 0x38800000U) // normal: add half a unit of the last kept bit
+        return static_cast<std::uint16_t>(sign | ((magnitude - 0x38000000U + 0x1000U) >> 13U));
+    const std::uint32_t exponent = magnitude >> 23U;
+    if (exponent < 102) return sign; // below half of the smallest
+    const std::uint32_t mantissa = (magnitude & 0x7fffffU) | 0x800000U;
+    const std::uint32_t shift = 126 - exponent;
+    return static_cast<std::uint16_t>(sign | ((mantissa + (1U << (shift - 1))) >> shift));
+}
+
+/// Where MegEngine's kernels round otherwise than the reference backend, so that folded constants agree to the bit:
+/// x^-0.5 is the root of a rounded reciprocal, and conversion to float16 rounds halves away from zero.
+std::optional<Tensor> computed_as_megengine(const Opr& opr, const Tensor& x) {
+    if (x.dtype().id != DTypeId::float32) return std::nullopt;
     const auto from = x.ref().as<float>();
-    const auto to = out.ref().as<float>();
-    for (std::size_t i = 0; i < from.size(); ++i) to[i] = std::sqrt(1.0F / from[i]);
-    return std::move(out).freeze();
+    if (opr.type == "PowC" && opr.param().real("exp") == -0.5) {
+        TensorBuffer out(x.dtype(), x.shape());
+        const auto to = out.ref().as<float>();
+        for (std::size_t i = 0; i < from.size(); ++i) to[i] = std::sqrt(1.0F / from[i]);
+        return std::move(out).freeze();
+    }
+    if (opr.type == "TypeCvt" && opr.param().dtype("dtype").id == DTypeId::float16) {
+        TensorBuffer out(DTypeId::float16, x.shape());
+        std::ranges::transform(from, out.ref().as<std::uint16_t>().begin(), half_away);
+        return std::move(out).freeze();
+    }
+    return std::nullopt;
 }
 
 StoredTensor stored(const Tensor& value, const CompNode& node) {
@@ -129,7 +156,7 @@ const Tensor& Workspace::evaluate(VarId id) {
             }
             std::vector<Tensor> inputs;
             for (const VarId in : this->opr(opr).inputs) inputs.push_back(*vars_[in.index()].value);
-            if (std::optional<Tensor> exact = reciprocal_root(this->opr(opr), inputs.front()))
+            if (std::optional<Tensor> exact = computed_as_megengine(this->opr(opr), inputs.front()))
                 value = std::move(exact);
             else
                 value = run_alone(this->opr(opr), inputs, var(out).output_index, display_name(opr));
