@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "exec/memory/plan.h"
+#include "exec/memory/scheduled_program.h"
 #include "trace/functional/shape.h"
 #include "trace/graph_parts.h"
+#include "trace/profile_watcher.h"
 #include "trace/recorder.h"
 #include "trace/replayer.h"
 
@@ -47,6 +50,11 @@ const char* const no_value = "This tensor was only recorded: the trace does not 
 
 Trace::Trace(Function function, TraceOptions options, int) : function_(std::move(function)), options_(std::move(options)) {
     if (options_.record_only) options_.symbolic = options_.capture_as_const = true;
+    if (options_.sublinear_memory_config && options_.dtr_config)
+        throw OprError(ErrorCode::invalid_argument, "A trace takes sublinear_memory_config or dtr_config, not both.");
+    if (options_.sublinear_memory_config) value_or_throw(options_.sublinear_memory_config->check());
+    if (options_.dtr_config) value_or_throw(options_.dtr_config->check());
+    if (options_.profiling) watcher_ = std::make_unique<ProfileWatcher>();
 }
 Trace::~Trace() = default;
 
@@ -63,6 +71,8 @@ std::span<const TraceVar> Trace::vars() const { return result_ ? std::span<const
 
 void Trace::reset() {
     compiled_.reset();
+    planned_ = nullptr;
+    memory_.reset();
     result_.reset();
     arguments_.clear();
     output_marks_.clear();
@@ -179,10 +189,39 @@ CompiledTrace::Compile Trace::compiler() const {
     };
 }
 
-void Trace::compile() { compiled_ = std::make_unique<CompiledTrace>(*result_, compiler(), options_.opt_level); }
+void Trace::compile() {
+    CompiledTrace::Compile how = compiler();
+    if (options_.sublinear_memory_config || options_.dtr_config)
+        how = [this, plain = std::move(how)](std::shared_ptr<const Graph> graph) -> Expected<std::unique_ptr<Program>> {
+            Expected<std::unique_ptr<Program>> planned = compile_planned(graph);
+            if (planned || planned.error().code != ErrorCode::unsupported) return planned;
+            memory_ = TraceMemoryReport{.planned = false, .note = planned.error().text()};
+            planned_ = nullptr;
+            return plain(std::move(graph));
+        };
+    compiled_ = std::make_unique<CompiledTrace>(*result_, std::move(how), options_.opt_level);
+}
+
+Expected<std::unique_ptr<Program>> Trace::compile_planned(std::shared_ptr<const Graph> graph) {
+    Expected<MemoryPlanResult> plan = options_.dtr_config ? plan_dtr(*graph, {}, *options_.dtr_config)
+                                                          : plan_sublinear(*graph, {}, *options_.sublinear_memory_config);
+    if (!plan) return forward(std::move(plan).error());
+    MGS_ASSIGN(std::unique_ptr<ScheduledProgram> program, compile_scheduled(std::move(graph), plan->schedule, options_.backend, options_.threads));
+    memory_ = TraceMemoryReport{.planned = true, .plan = *std::move(plan)};
+    planned_ = program.get();
+    return program;
+}
+
+std::optional<std::string> Trace::get_profile() const { return watcher_ ? watcher_->json() : std::nullopt; }
+
+std::optional<TraceMemoryReport> Trace::memory_report() const {
+    std::optional<TraceMemoryReport> report = memory_;
+    if (report && planned_) report->measured_peak = planned_->measured_peak();
+    return report;
+}
 
 TraceValue Trace::later_call(const TraceArgs& args) {
-    Replayer replayer(*result_, *compiled_, options_.imperative, nullptr);
+    Replayer replayer(*result_, *compiled_, options_.imperative, watcher_.get());
     const PointerScope<Replayer> running(replayer_, &replayer);
     TraceValue outputs;
     {
@@ -199,6 +238,11 @@ TraceValue Trace::call_without_host(const TraceArgs& args) {
     const std::vector<EagerTensor> tensors = flat(args);
     if (tensors.size() != argument_count_) throw TraceError("input size mismatch");
     CompiledTrace::Values values = compiled_->start();
+    // Nobody draws seeds while the function does not run: each call takes the recorded ones further.
+    ++runs_without_host_;
+    for (std::size_t i = 0; i < result_->seq.size(); ++i)
+        if (const auto seed = result_->seq[i].kind == TraceItemKind::opr ? result_->seq[i].opr.seed() : std::nullopt)
+            values.seeds[i] = *seed + 0x9e3779b97f4a7c15ULL * runs_without_host_;
     std::vector<std::size_t> outputs(output_marks_.size());
     for (const TraceVar& var : result_->vars) {
         for (const std::size_t mark : var.input_marks) {
@@ -209,7 +253,7 @@ TraceValue Trace::call_without_host(const TraceArgs& args) {
         }
         for (const std::size_t mark : var.output_marks) outputs[mark] = var.id;
     }
-    if (auto computed = compiled_->compute(values, outputs); !computed) throw TraceError(computed.error().text());
+    if (auto computed = compiled_->compute(values, outputs, watcher_.get()); !computed) throw TraceError(computed.error().text());
     std::vector<EagerTensor> results;
     for (const std::size_t var : outputs) results.push_back(EagerTensor::untraced(compiled_->get(values, var), result_->vars[var].name));
     return output_form_.with(results);

@@ -14,6 +14,7 @@
 #include "graph/graph.h"
 #include "trace/compiled_trace.h"
 #include "trace/dump.h"
+#include "trace/memory_report.h"
 #include "trace/result_graph.h"
 #include "trace/trace_error.h"
 #include "trace/trace_options.h"
@@ -25,6 +26,8 @@ namespace megascope {
 class Recorder;
 class TraceLayer;
 class Replayer;
+class ProfileWatcher;
+class ScheduledProgram;
 
 /// A function whose operators are recorded by the first call and checked by later ones: MegEngine's `trace` object.
 ///
@@ -66,6 +69,11 @@ public:
     /// The recorded sequence and its vars; empty before the first call.
     [[nodiscard]] std::span<const TraceItem> ops() const;
     [[nodiscard]] std::span<const TraceVar> vars() const;
+    /// With `profiling`: the last run of the compiled graph as MegEngine's profile JSON (`get_profile()`); nothing before the second
+    /// call. When values are read while the function runs, the graph runs in parts, and this is the last part.
+    [[nodiscard]] std::optional<std::string> get_profile() const;
+    /// With a memory configuration: nothing before the graph was compiled and run.
+    [[nodiscard]] std::optional<TraceMemoryReport> memory_report() const;
     /// Forgets the recording.
     void reset();
 
@@ -131,6 +139,7 @@ private:
     void check_external() const;
     [[nodiscard]] CompiledTrace::Compile compiler() const;
     void compile();
+    [[nodiscard]] Expected<std::unique_ptr<Program>> compile_planned(std::shared_ptr<const Graph> graph);
     void compute_alive(Recorder& recorder);
 
     Function function_;
@@ -148,6 +157,11 @@ private:
     bool had_outputs_ = false, mapping_ = false;
     TraceValue output_form_;               ///< without_host: the form of the result, with handles without tensor
     std::size_t argument_count_ = 0;
+    std::uint64_t runs_without_host_ = 0;
+
+    std::unique_ptr<ProfileWatcher> watcher_; ///< with `profiling`
+    std::optional<TraceMemoryReport> memory_;
+    const ScheduledProgram* planned_ = nullptr; ///< the last one; owned by `compiled_`
 
     // While a call runs.
     Recorder* recorder_ = nullptr;

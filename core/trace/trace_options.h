@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "exec/memory/memory_config.h"
+
 namespace megascope {
 
 /// Which operators a JIT compiler may fuse. Megascope's backends have no JIT: the switches are carried as MegEngine names them
@@ -30,6 +32,10 @@ struct TraceOptions {
     bool capture_as_const = false;
     /// Implies symbolic and capture_as_const; the first call computes nothing, its results have no values.
     bool record_only = false;
+    /// Compiled runs compute values again instead of keeping them, to need less memory: block by block, or whenever a threshold would
+    /// be passed. One of the two at most. What came of it: `Trace::memory_report`.
+    std::optional<SublinearMemoryConfig> sublinear_memory_config;
+    std::optional<DtrConfig> dtr_config;
     /// Profile the compiled runs, see `Trace::get_profile`.
     bool profiling = false;
     /// 0: the graph as recorded; 1: simple arithmetic is simplified while graphs are built; 2: the backend may fuse as well;

@@ -1,0 +1,2 @@
+add_executable(bench_memory_plan ${CMAKE_CURRENT_SOURCE_DIR}/memory_plan.cpp)
+target_link_libraries(bench_memory_plan PRIVATE megascope_session megascope_options)
