@@ -55,6 +55,19 @@ private slots:
         QVERIFY(dump->value());
     }
 
+    // The library has more dtypes than have a known number; the text names each.
+    void aDtypeWithoutAKnownNumberIsFoundByItsName() {
+        const auto file = test_file("lar/run0-var50");
+        QVERIFY(file);
+        std::vector<std::byte> bytes(file->bytes().begin(), file->bytes().end());
+        for (std::size_t i = 4; i < 8; ++i) bytes[i] = std::byte{0x7e};
+        const auto dump = read_binary_io_dump(MappedFile::from_bytes("renumbered", bytes));
+        QVERIFY(dump);
+        QVERIFY(dump->dtype == DType(DTypeId::float32));
+        QVERIFY(dump->value());
+        QVERIFY(dump->value()->shape() == read_binary_io_dump(file)->shape);
+    }
+
     void otherFilesAreNoBinaryIoDump() {
         QVERIFY(!read_binary_io_dump(test_file("subtensor.mge")));
         const auto file = test_file("lar/00000e");
