@@ -7,6 +7,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QToolButton>
+#include <QVBoxLayout>
 
 #include "format/cipher.h"
 #include "views/common/icon.h"
@@ -41,16 +42,22 @@ KeyBar::KeyBar(QWidget* parent) : QFrame(parent) {
     close->setIcon(themedIcon(QStringLiteral("close")));
     close->setAutoRaise(true);
     close->setToolTip(tr("Close"));
-    auto* layout = new QHBoxLayout(this);
-    layout->setContentsMargins(12, 6, 8, 6);
-    layout->setSpacing(8);
-    layout->addWidget(label_);
-    layout->addWidget(method_);
-    layout->addWidget(key_, 2);
-    layout->addWidget(infoKey_, 1);
-    layout->addWidget(open);
-    layout->addWidget(problem_);
-    layout->addWidget(close);
+    // Two rows: a key has 32 digits or more, and the views beside the docks are not wide.
+    auto* title = new QHBoxLayout;
+    title->addWidget(label_);
+    title->addWidget(problem_, 1);
+    title->addWidget(close);
+    auto* fields = new QHBoxLayout;
+    fields->setSpacing(8);
+    fields->addWidget(method_);
+    fields->addWidget(key_, 3);
+    fields->addWidget(infoKey_, 2);
+    fields->addWidget(open);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(12, 4, 8, 8);
+    layout->setSpacing(4);
+    layout->addLayout(title);
+    layout->addLayout(fields);
     connect(open, &QPushButton::clicked, this, &KeyBar::submit);
     connect(close, &QToolButton::clicked, this, &QWidget::hide);
     hide();
