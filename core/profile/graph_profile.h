@@ -68,6 +68,7 @@ struct ProfileMemChunk {
     StringId id;
     std::uint64_t size = 0; ///< bytes
     ProfileVarId owner;
+    std::optional<std::uint64_t> address; ///< in the profiled process; nothing when it was not allocated at the end
 };
 
 /// One operator's time on one comp node or host thread.

@@ -236,7 +236,10 @@ private:
             for (auto field : object_of(entry.value(), "a mem_chunk")) {
                 const std::string_view key = field.unescaped_key();
                 if (key == "size") chunk.size = static_cast<std::uint64_t>(integer_of(field.value(), "a chunk's size"));
-                else if (key == "owner_var") owner = id_of(string_of(field.value(), "owner_var"), "owner_var");
+                else if (key == "dev_ptr") {
+                    od::value address = field.value();
+                    if (!is_null(address)) chunk.address = static_cast<std::uint64_t>(integer_of(address, "a chunk's address"));
+                } else if (key == "owner_var") owner = id_of(string_of(field.value(), "owner_var"), "owner_var");
             }
             profile_->chunks.push_back(chunk);
             chunk_owners_.push_back(owner);
