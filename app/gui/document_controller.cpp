@@ -58,6 +58,7 @@ Expected<std::shared_ptr<const OpenedProfile>> openProfile(const QString& path, 
         progress.report("preparing the graph", 0, 0);
         ProfileGraph own = profile_graph(*opened->profile);
         opened->times = timesOf(*opened->profile, own.of_opr, QFileInfo(path).fileName().toStdString());
+        opened->ofOpr = std::move(own.of_opr);
         MGS_ASSIGN(opened->facts, graphFactsFrom(std::move(own.graph), std::move(own.info), std::move(own.costs), own.order, cancel));
     } else {
         MGS_ASSIGN(auto trace, read_trace(plain, {}, cancel, progress));
@@ -79,6 +80,11 @@ Expected<std::shared_ptr<const DocumentController::Opened>> DocumentController::
     case FileKind::profile_json:
     case FileKind::json:
     case FileKind::gzip: {
+        if (looks_like_static_memory(file->bytes())) {
+            MGS_ASSIGN(StaticMemory info, read_static_memory(file->bytes()));
+            opened->memory = std::make_shared<const StaticMemory>(std::move(info));
+            return opened;
+        }
         MGS_ASSIGN(opened->profile, openProfile(path, file, cancel, progress));
         return opened;
     }
@@ -108,6 +114,8 @@ void DocumentController::open(const QString& path, const ReadOptions& options) {
             }
             if ((*result)->model) {
                 setModel((*result)->model);
+            } else if ((*result)->memory) {
+                emit staticMemoryOpened(path, (*result)->memory);
             } else {
                 profile_ = (*result)->profile;
                 emit profileOpened(profile_);

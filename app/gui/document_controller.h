@@ -7,6 +7,7 @@
 
 #include "format/model.h"
 #include "format/reader.h"
+#include "format/static_memory.h"
 #include "profile/graph_profile.h"
 #include "session/profile_join.h"
 #include "views/common/graph_facts.h"
@@ -31,6 +32,7 @@ struct OpenedProfile {
     std::shared_ptr<const TimelineScene> scene;
     std::shared_ptr<const GraphFacts> facts; ///< the profile's own graph, shown when no model is open
     std::shared_ptr<const OprTimes> times;   ///< by the operators of that graph
+    std::vector<ProfileOprId> ofOpr;         ///< by the operators of that graph: which of the profile's each one is
 };
 
 /// A profile's times brought to the operators of the open graph.
@@ -59,13 +61,15 @@ signals:
     void modelOpened(std::shared_ptr<const megascope::OpenedModel> model);
     void modelClosed();
     void profileOpened(std::shared_ptr<const megascope::OpenedProfile> profile);
+    void staticMemoryOpened(const QString& path, std::shared_ptr<const megascope::StaticMemory> info);
     void profileJoined(std::shared_ptr<const megascope::JoinedProfile> joined);
     void failed(const QString& path, const megascope::Error& error);
     /// After `failed`: with another key the file could perhaps be opened.
     void keyWanted(const QString& path);
 
 private:
-    struct Opened { ///< one of the two
+    struct Opened { ///< one of them
+        std::shared_ptr<const StaticMemory> memory;
         std::shared_ptr<const OpenedModel> model;
         std::shared_ptr<const OpenedProfile> profile;
     };

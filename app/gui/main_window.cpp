@@ -17,6 +17,7 @@
 #include "app/gui/find_anything.h"
 #include "app/gui/flame_controller.h"
 #include "app/gui/key_bar.h"
+#include "app/gui/memory_controller.h"
 #include "app/gui/recent_files.h"
 #include "app/gui/save_controller.h"
 #include "app/gui/welcome_page.h"
@@ -93,6 +94,8 @@ void MainWindow::buildCentre() {
     timelineStack_->setCurrentIndex(1);
     flame_ = new FlameController(jobs_, selection_, this);
     connect(flame_->panel(), &FlamePanel::profileRequested, this, &MainWindow::profileRun);
+    memory_ = new MemoryController(jobs_, selection_, this);
+    connect(memory_->panel(), &MemoryPanel::openRequested, this, &MainWindow::openDialog);
     value_ = new TensorView(jobs_, this);
     value_->setContentsMargins(12, 8, 12, 0);
     valueStack_ = new QStackedWidget(this);
@@ -114,6 +117,7 @@ void MainWindow::buildCentre() {
     tabs_->addTab(graph_, tr("Graph"));
     tabs_->addTab(timelineStack_, tr("Timeline"));
     tabs_->addTab(flame_->panel(), tr("Flame"));
+    tabs_->addTab(memory_->panel(), tr("Memory"));
     tabs_->addTab(valueStack_, tr("Value"));
     tabs_->addTab(file_, tr("File"));
     centre_ = new QStackedWidget(this);
@@ -137,6 +141,11 @@ void MainWindow::connectViews() {
     connect(documents_, &DocumentController::modelClosed, this, &MainWindow::showClosed);
     connect(documents_, &DocumentController::profileOpened, this, &MainWindow::showProfile);
     connect(documents_, &DocumentController::profileJoined, this, &MainWindow::showJoined);
+    connect(documents_, &DocumentController::staticMemoryOpened, this, [this](const QString& path, const std::shared_ptr<const StaticMemory>& info) {
+        memory_->addStaticInfo(info, QFileInfo(path).fileName());
+        recent_->add(path);
+        showView(View::memory);
+    });
     connect(documents_, &DocumentController::failed, this, &MainWindow::openFailed);
     connect(documents_, &DocumentController::keyWanted, keyBar_, &KeyBar::askFor);
     connect(keyBar_, &KeyBar::entered, this, [this](const QString& path, const ReadOptions& options) {

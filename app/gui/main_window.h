@@ -29,6 +29,7 @@ class Inspector;
 class JobBar;
 class KeyBar;
 class LogTableModel;
+class MemoryController;
 class OprTableModel;
 class OutlineView;
 class ProblemTableModel;
@@ -52,7 +53,7 @@ class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
     /// Names of central tabs and tables, for scripts and settings.
-    enum class View { graph, timeline, flame, value, file };
+    enum class View { graph, timeline, flame, memory, value, file };
 
     explicit MainWindow(std::unique_ptr<Runner> runner, QWidget* parent = nullptr);
     ~MainWindow() override;
@@ -176,6 +177,7 @@ private:
     QStackedWidget* timelineStack_ = nullptr;
     TimelineView* timeline_ = nullptr;
     FlameController* flame_ = nullptr;
+    MemoryController* memory_ = nullptr;
     QStackedWidget* valueStack_ = nullptr;
     TensorView* value_ = nullptr;
     FilePage* file_ = nullptr;

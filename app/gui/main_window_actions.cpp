@@ -94,7 +94,7 @@ void MainWindow::buildViewMenu() {
     }
     menu->addAction(tr("Reset this perspective"), this, &MainWindow::resetPerspective);
     menu->addSeparator();
-    const QList<std::pair<QString, View>> views = {{tr("Graph view"), View::graph}, {tr("Timeline view"), View::timeline}, {tr("Flame graph"), View::flame}, {tr("Value view"), View::value}, {tr("File view"), View::file}};
+    const QList<std::pair<QString, View>> views = {{tr("Graph view"), View::graph}, {tr("Timeline view"), View::timeline}, {tr("Flame graph"), View::flame}, {tr("Memory view"), View::memory}, {tr("Value view"), View::value}, {tr("File view"), View::file}};
     for (const auto& [title, view] : views) menu->addAction(title, this, [this, v = view] { showView(v); });
     menu->addSeparator();
     for (QDockWidget* dock : {outlineDock_, testcaseDock_, inspectorDock_, tableDock_}) menu->addAction(dock->toggleViewAction());

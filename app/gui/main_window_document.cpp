@@ -10,6 +10,7 @@
 #include "app/gui/file_page.h"
 #include "app/gui/find_anything.h"
 #include "app/gui/flame_controller.h"
+#include "app/gui/memory_controller.h"
 #include "app/gui/main_window.h"
 #include "app/gui/recent_files.h"
 #include "app/gui/save_controller.h"
@@ -31,6 +32,7 @@ void MainWindow::showGraph(const std::shared_ptr<const GraphFacts>& facts) {
     selection_->reset();
     times_.reset();
     flame_->clear();
+    memory_->setGraph(facts);
     oprs_->setFacts(facts);
     vars_->setFacts(facts);
     weights_->setFacts(facts);
@@ -163,6 +165,8 @@ void MainWindow::showProfile(const std::shared_ptr<const OpenedProfile>& opened)
         setWindowTitle(QStringLiteral("%1 — Megascope").arg(QFileInfo(opened->path).fileName()));
         showGraph(opened->facts);
         if (opened->times) setTimes(opened->times);
+        profileOfOpr_ = opened->ofOpr;
+        memory_->addProfile(opened->profile, opened->ofOpr, QFileInfo(opened->path).fileName());
     }
     if (!opened->profile) flame_->showTrace(opened->scene, QFileInfo(opened->path).fileName());
     showView(View::timeline);
@@ -178,8 +182,10 @@ void MainWindow::showJoined(const std::shared_ptr<const JoinedProfile>& joined) 
     if (timelineScene_ == joined->opened->scene) profileOfOpr_ = joined->join.of_opr;
     if (joined->times) {
         setTimes(joined->times);
+        memory_->addProfile(joined->opened->profile, joined->join.of_opr, QFileInfo(joined->opened->path).fileName());
     } else {
         flame_->showTimes(joined->opened->facts, joined->opened->times, false);
+        memory_->addProfile(joined->opened->profile, {}, QFileInfo(joined->opened->path).fileName());
         error_->showMessage(ErrorBar::Severity::warning, tr("This profile is of another model: only %1 % of its time belongs to operators of the open one. Its times are shown in the timeline only.").arg(joined->join.time_matched * 100, 0, 'f', 1));
     }
 }

@@ -27,6 +27,12 @@ void MemoryController::show() {
     panel_->setRows(std::move(rows), facts_);
 }
 
+void MemoryController::add(const MemoryRow& row) {
+    std::erase_if(measured_, [&](const MemoryRow& old) { return old.title == row.title; });
+    measured_.push_back(row);
+    show();
+}
+
 void MemoryController::setGraph(std::shared_ptr<const GraphFacts> facts) {
     for (const char* slot : {"memory/plans", "memory/profile", "memory/static"}) jobs_->dropSlot(QLatin1String(slot));
     facts_ = std::move(facts);
@@ -84,9 +90,7 @@ void MemoryController::addProfile(std::shared_ptr<const GraphProfile> profile, s
         },
         this,
         [this](JobRunner::Result<MemoryRow> made) {
-            if (!made) return;
-            measured_.push_back(**made);
-            show();
+            if (made) add(**made);
         });
 }
 
@@ -111,8 +115,7 @@ void MemoryController::addStaticInfo(std::shared_ptr<const StaticMemory> info, c
         this,
         [this](JobRunner::Result<MemoryRow> made) {
             if (!made) return;
-            measured_.push_back(**made);
-            show();
+            add(**made);
             panel_->showRow(static_cast<int>(panel_->rows().size()) - 1);
         });
 }

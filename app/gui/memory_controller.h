@@ -33,6 +33,7 @@ public:
 
 private:
     void show();
+    void add(const MemoryRow& row);
 
     JobRunner* jobs_;
     Selection* selection_;

@@ -61,7 +61,7 @@ void playOptions(MainWindow* window, const Options& options) {
     if (!options.profile.isEmpty()) script->steps.push_back([window, file = options.profile] { window->open(file); });
     if (options.run) script->steps.push_back([window] { window->runSelected(); });
     script->steps.push_back([window, options, script = script.get()] {
-        static const QStringList views = {QStringLiteral("graph"), QStringLiteral("timeline"), QStringLiteral("flame"), QStringLiteral("value"), QStringLiteral("file")};
+        static const QStringList views = {QStringLiteral("graph"), QStringLiteral("timeline"), QStringLiteral("flame"), QStringLiteral("memory"), QStringLiteral("value"), QStringLiteral("file")};
         if (const qsizetype view = views.indexOf(options.view); view >= 0) window->showView(static_cast<MainWindow::View>(view));
         if (!options.table.isEmpty()) window->showTable(options.table);
         if (!options.filter.isEmpty()) window->setTableFilter(options.filter);

@@ -41,6 +41,15 @@ std::optional<StaticMemory::Chunk> read_chunk(const Json& json) {
 
 } // namespace
 
+bool looks_like_static_memory(std::span<const std::byte> bytes) {
+    const std::string_view head(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 512 * 1024));
+    const auto first = head.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos || head[first] != '{' || head.find("\"graph_exec\"") != std::string_view::npos) return false;
+    // Either object may come first; with many operators the chunks stand far behind.
+    return head.find("\"logic_addr_begin\"") != std::string_view::npos ||
+           (head.substr(first, 64).find("\"opr\"") != std::string_view::npos && head.find("\"id\"") != std::string_view::npos);
+}
+
 Expected<StaticMemory> read_static_memory(std::span<const std::byte> bytes) {
     const Json json = Json::parse(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), nullptr, false);
     if (!json.is_object() || !json.contains("chunk") || !json.contains("opr") || !json["chunk"].is_object() || !json["opr"].is_object())

@@ -33,6 +33,9 @@ struct StaticMemory {
     [[nodiscard]] std::vector<std::uint64_t> used_bytes() const;
 };
 
+/// Does this look like static memory info? Looks for its keys in the first few hundred kilobytes.
+[[nodiscard]] bool looks_like_static_memory(std::span<const std::byte> bytes);
+
 /// Errors: foreign, when it is no such JSON; corrupt, with the chunk or operator.
 [[nodiscard]] Expected<StaticMemory> read_static_memory(std::span<const std::byte> json);
 

@@ -31,6 +31,15 @@ void move_together(std::vector<MemoryBlock>& blocks) {
     }
 }
 
+/// An operator that computes in place has a chunk of its own at the address of the one that it reads for the last time.
+void find_overwrites(std::vector<MemoryBlock>& blocks) {
+    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> at;
+    for (std::uint32_t i = 0; i < blocks.size(); ++i) at[blocks[i].address].push_back(i);
+    for (std::uint32_t i = 0; i < blocks.size(); ++i)
+        for (const std::uint32_t other : at[blocks[i].address])
+            if (blocks[other].first < blocks[i].first && blocks[other].last == blocks[i].first) blocks[i].overwrites = other;
+}
+
 } // namespace
 
 Expected<MemoryMap> memory_of_profile(const GraphProfile& profile) {
@@ -99,6 +108,7 @@ Expected<MemoryMap> memory_of_profile(const GraphProfile& profile) {
         map.blocks.push_back(std::move(block));
     }
     if (recorded) {
+        find_overwrites(map.blocks);
         move_together(map.blocks);
     } else {
         map.placed = false;

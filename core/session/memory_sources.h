@@ -14,7 +14,7 @@ namespace megascope {
 
 /// The memory chunks of a GraphProfiler profile over its execution sequence. A chunk is alive from the operator that makes its owner
 /// to the last operator that reads any var in it; chunks of operators outside the sequence, of inputs and of stored tensors are
-/// weights and inputs. Addresses are the recorded ones, moved together where nothing was recorded in between; without recorded
+/// weights and inputs; one that begins at the address of another one, at its last step, overwrites it in place. Addresses are the recorded ones, moved together where nothing was recorded in between; without recorded
 /// addresses they are planned here (`MemoryMap::placed` is false).
 /// `MemoryBlock::opr` and `var` are positions in `GraphProfile::oprs` and `vars`. Errors: foreign, when the profile has no chunks.
 [[nodiscard]] Expected<MemoryMap> memory_of_profile(const GraphProfile& profile);

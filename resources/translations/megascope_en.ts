@@ -157,4 +157,14 @@
         </translation>
     </message>
 </context>
+<context>
+    <name>megascope::MemoryView</name>
+    <message numerus="yes">
+        <source>%n further vars live in it, in place or forwarded</source>
+        <translation>
+            <numerusform>%n further var lives in it, in place or forwarded</numerusform>
+            <numerusform>%n further vars live in it, in place or forwarded</numerusform>
+        </translation>
+    </message>
+</context>
 </TS>

@@ -1,5 +1,6 @@
 #include <QAction>
 #include <QSettings>
+#include <QTableView>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -8,10 +9,12 @@
 #include "views/common/error_bar.h"
 #include "views/profile/flame_panel.h"
 #include "views/profile/flame_view.h"
+#include "views/profile/memory_panel.h"
+#include "views/profile/memory_view.h"
 
 using namespace megascope;
 
-/// Flame graph in the window: what it shows and how it follows the selection.
+/// Flame graph and memory in the window: what they show and how they follow the selection.
 class ProfileViewsTest : public QObject {
     Q_OBJECT
 private slots:
@@ -60,6 +63,40 @@ private slots:
         QTRY_VERIFY(panel->scene());
         QVERIFY(panel->scene()->facts);
         QCOMPARE(panel->scene()->source, QStringLiteral("lenet_lar_profile.json"));
+        QVERIFY(!window_->errorBar()->isVisible());
+    }
+
+    void anOpenModelIsPlannedAndAProfileAddsWhatItRecorded() {
+        openModel();
+        auto* panel = window_->findChild<MemoryPanel*>();
+        QTRY_COMPARE(panel->rows().size(), 6U);
+        QVERIFY(panel->rows()[0].map->peak > 0);
+        // A block selects its var everywhere.
+        window_->showView(MainWindow::View::memory);
+        panel->ownerTable()->selectRow(0);
+        const Pick pick = window_->selection()->current();
+        QVERIFY(pick.var.valid());
+        window_->selection()->clear();
+        QVERIFY(panel->view()->highlighted().empty());
+        window_->selection()->select(pick);
+        QCOMPARE(panel->view()->highlighted().size(), 1U);
+        window_->documents()->close();
+        QTRY_VERIFY(panel->rows().empty());
+    }
+
+    void aProfilesChunksAreShown() {
+        window_->open(QStringLiteral(MEGASCOPE_TEST_DATA "/profile/lenet_lar_profile.json"));
+        auto* panel = window_->findChild<MemoryPanel*>();
+        QTRY_VERIFY(!panel->rows().empty() && panel->rows().back().measured);
+        QCOMPARE(panel->rows().back().map->area, 17280U);
+    }
+
+    void staticMemoryInfoOpensInTheMemoryView() {
+        window_->open(QStringLiteral(MEGASCOPE_TEST_DATA "/format/lar/StaticMemoryInfo.json"));
+        auto* panel = window_->findChild<MemoryPanel*>();
+        QTRY_COMPARE(panel->rows().size(), 1U);
+        QCOMPARE(panel->rows()[0].map->area, 134656U);
+        QVERIFY(panel->isVisible());
         QVERIFY(!window_->errorBar()->isVisible());
     }
 

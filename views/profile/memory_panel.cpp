@@ -9,6 +9,8 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include <array>
+
 #include "views/common/category_legend.h"
 #include "views/common/empty_state.h"
 #include "views/common/number_text.h"
@@ -19,7 +21,7 @@ namespace megascope {
 
 namespace {
 
-enum RowColumn { rowTitle, rowPeak, rowChange, rowExtra, rowArea, rowWeights };
+enum RowColumn { rowTitle, rowPeak, rowChange, rowExtra };
 enum OwnerColumn { ownerName, ownerBytes, ownerShare, ownerSteps };
 
 double change(const std::vector<MemoryRow>& rows, int row) {
@@ -33,8 +35,6 @@ QTableView* makeTable(TableModel* model, const QString& name, QWidget* parent) {
     table->setSelectionBehavior(QAbstractItemView::SelectRows);
     table->setSelectionMode(QAbstractItemView::SingleSelection);
     table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    table->setSortingEnabled(true);
-    table->sortByColumn(-1, Qt::AscendingOrder);
     table->setShowGrid(false);
     table->setWordWrap(false);
     table->setFrameShape(QFrame::NoFrame);
@@ -52,9 +52,7 @@ MemoryRowModel::MemoryRowModel(QObject* parent)
     : TableModel({{"plan", tr("Plan"), {}, false, true, {}},
                   {"peak", tr("Peak"), {}, true, true, tr("Most bytes of vars that are alive together")},
                   {"change", tr("Change"), {}, true, true, tr("Of the peak, compared with the first row")},
-                  {"extra", tr("Extra"), {}, true, true, tr("Operations that are computed again")},
-                  {"area", tr("Area"), {}, true, true, tr("Addresses that the plan needs: the peak and the gaps between blocks")},
-                  {"weights", tr("Weights"), {}, true, true, tr("Weights and constants, which stand apart")}},
+                  {"extra", tr("Extra"), {}, true, true, tr("Operations that are computed again")}},
                  parent) {}
 
 void MemoryRowModel::setRows(const std::vector<MemoryRow>* rows) {
@@ -70,8 +68,6 @@ QString MemoryRowModel::cellText(int row, int column) const {
     case rowPeak: return bytesText(static_cast<double>(r.map->peak));
     case rowChange: return row == 0 ? QString() : QStringLiteral("%1 %").arg(100 * change(*rows_, row), 0, 'f', 1).prepend(change(*rows_, row) > 0 ? QStringLiteral("+") : QString());
     case rowExtra: return r.extraComputation ? siText(*r.extraComputation, "FLOP") : QString();
-    case rowArea: return bytesText(static_cast<double>(r.map->area));
-    case rowWeights: return bytesText(static_cast<double>(r.map->weight_bytes));
     }
     return {};
 }
@@ -79,10 +75,8 @@ QString MemoryRowModel::cellText(int row, int column) const {
 QString MemoryRowModel::cellExact(int row, int column) const {
     const MemoryRow& r = (*rows_)[static_cast<std::size_t>(row)];
     switch (column) {
-    case rowTitle: return r.help.isEmpty() ? r.title : r.help;
+    case rowTitle: return r.help.isEmpty() ? r.title : r.title + QLatin1Char('\n') + r.help;
     case rowPeak: return tr("%1 bytes at step %2").arg(r.map->peak).arg(r.map->peak_step);
-    case rowArea: return tr("%1 bytes").arg(r.map->area);
-    case rowWeights: return tr("%1 bytes; graph inputs: %2 bytes").arg(r.map->weight_bytes).arg(r.map->input_bytes);
     default: return cellText(row, column);
     }
 }
@@ -95,8 +89,6 @@ TableModel::SortKey MemoryRowModel::cellKey(int row, int column) const {
     case rowExtra:
         if (!r.extraComputation) return std::monostate();
         return *r.extraComputation;
-    case rowArea: return static_cast<double>(r.map->area);
-    case rowWeights: return static_cast<double>(r.map->weight_bytes);
     default: return r.title;
     }
 }
@@ -104,7 +96,7 @@ TableModel::SortKey MemoryRowModel::cellKey(int row, int column) const {
 MemoryOwnerModel::MemoryOwnerModel(QObject* parent)
     : TableModel({{"name", tr("Owner"), {}, false, true, {}},
                   {"bytes", tr("Bytes"), {}, true, true, {}},
-                  {"share", tr("Share"), QStringLiteral("%"), true, true, tr("Of the bytes alive at this step")},
+                  {"share", tr("Share"), {}, true, true, tr("Of the bytes alive at this step")},
                   {"steps", tr("Steps"), {}, true, true, tr("From the step that takes the memory to the last one that uses it")}},
                  parent) {}
 
@@ -121,7 +113,7 @@ QString MemoryOwnerModel::cellText(int row, int column) const {
     switch (column) {
     case ownerName: return b.kind == MemoryBlock::Kind::workspace ? tr("%1 (workspace)").arg(text(b.name)) : text(b.name);
     case ownerBytes: return bytesText(static_cast<double>(b.bytes));
-    case ownerShare: return alive_ > 0 ? QString::number(100.0 * static_cast<double>(b.bytes) / static_cast<double>(alive_), 'f', 1) : QString();
+    case ownerShare: return alive_ > 0 ? QString::number(100.0 * static_cast<double>(b.bytes) / static_cast<double>(alive_), 'f', 1) + QStringLiteral(" %") : QString();
     case ownerSteps: return QStringLiteral("%1–%2").arg(b.first).arg(b.last);
     }
     return {};
@@ -213,8 +205,13 @@ void MemoryPanel::setRows(std::vector<MemoryRow> rows, std::shared_ptr<const Gra
     setWaiting(false);
     rowModel_->setRows(rows_.empty() ? nullptr : &rows_);
     stack_->setCurrentIndex(rows_.empty() ? 1 : 0);
-    view_->setColour([this, facts = facts_](const MemoryBlock& block) {
-        return categoryFill(facts && block.opr.valid() && block.opr.index() < facts->graph->oprs().size() ? facts->category(block.opr) : OprCategory::data, isDark(view_->palette()));
+    // Colours are worked out once, not for every block of every picture.
+    std::array<std::array<QColor, 2>, static_cast<std::size_t>(OprCategory::other) + 1> fills;
+    for (std::size_t i = 0; i < fills.size(); ++i)
+        for (const bool dark : {false, true}) fills[i][dark] = categoryFill(static_cast<OprCategory>(i), dark);
+    view_->setColour([this, fills, facts = facts_](const MemoryBlock& block) {
+        const OprCategory category = facts && block.opr.valid() && block.opr.index() < facts->graph->oprs().size() ? facts->category(block.opr) : OprCategory::data;
+        return fills[static_cast<std::size_t>(category)][isDark(view_->palette())];
     });
     int row = rows_.empty() ? -1 : 0;
     for (std::size_t i = 0; i < rows_.size(); ++i)
@@ -232,6 +229,7 @@ void MemoryPanel::showRow(int row) {
     if (map) {
         for (const MemoryBlock& block : map->blocks)
             if (facts_ && block.opr.valid() && block.opr.index() < facts_->graph->oprs().size()) categories.push_back(facts_->category(block.opr));
+        notes << tr("Area %1; apart: weights %2, inputs %3.").arg(bytesText(static_cast<double>(map->area)), bytesText(static_cast<double>(map->weight_bytes)), bytesText(static_cast<double>(map->input_bytes)));
         for (const std::string& note : map->notes) notes << text(note);
         for (int visible = 0; visible < rowModel_->rowCount(); ++visible)
             if (rowModel_->sourceRow(visible) == row && rowTable_->currentIndex().row() != visible) rowTable_->selectRow(visible);

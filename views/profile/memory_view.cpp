@@ -52,23 +52,20 @@ void MemoryView::changed() {
 }
 
 void MemoryView::fit() {
-    x_.width = std::max(1, blockArea().width());
+    layoutAreas();
     x_.show(0, map_ ? std::max<double>(1, static_cast<double>(map_->steps.size())) : 1);
     low_ = 0;
     high_ = map_ ? std::max<double>(1, static_cast<double>(map_->area)) * 1.04 : 1;
     changed();
 }
 
-int MemoryView::margin() const { return fontMetrics().horizontalAdvance(QStringLiteral("0000.0 MiB")); }
-
-QRect MemoryView::curveArea() const {
+void MemoryView::layoutAreas() {
+    const int left = fontMetrics().horizontalAdvance(QStringLiteral("0000.0 MiB"));
+    const int across = std::max(1, width() - left - 8);
     const int top = fontMetrics().height() + 6;
-    return {margin(), top, std::max(1, width() - margin() - 8), std::max(1, (height() - top) / curveShare)};
-}
-
-QRect MemoryView::blockArea() const {
-    const int top = curveArea().bottom() + 12;
-    return {margin(), top, std::max(1, width() - margin() - 8), std::max(1, height() - top - fontMetrics().height() - 8)};
+    curve_ = {left, top, across, std::max(1, (height() - top) / curveShare)};
+    area_ = {left, curve_.bottom() + 12, across, std::max(1, height() - curve_.bottom() - 12 - fontMetrics().height() - 8)};
+    x_.width = across;
 }
 
 double MemoryView::yOf(double address) const {
@@ -128,14 +125,15 @@ void MemoryView::paintBlocks(QPainter& painter) const {
         if (box.bottom() < area.top() || box.top() > area.bottom()) continue;
         box.setWidth(std::max(box.width(), 1.0));
         if (box.height() < 1) box.setTop(box.bottom() - 1);
-        painter.fillRect(box, fillOf(block));
+        const QColor fill = fillOf(block);
+        painter.fillRect(box, fill);
         if (box.width() > 4 && box.height() > 4) {
             painter.setPen(edge);
             painter.drawRect(box);
         }
         const QRectF room = box.intersected(area).adjusted(4, 0, -4, 0);
         if (room.width() > fontMetrics().averageCharWidth() * 4 && box.height() >= fontMetrics().height()) {
-            painter.setPen(readableOn(fillOf(block)));
+            painter.setPen(readableOn(fill));
             painter.drawText(room, Qt::AlignLeft | Qt::AlignVCenter, fontMetrics().elidedText(text(block.name), Qt::ElideMiddle, static_cast<int>(room.width())));
         }
     }
@@ -181,7 +179,9 @@ void MemoryView::paintScales(QPainter& painter) const {
         painter.setPen(colours.separator);
         painter.drawLine(area.left(), y, area.right(), y);
         painter.setPen(colours.dimmedText);
-        painter.drawText(QRect(0, y - fontMetrics().height() / 2, margin() - 6, fontMetrics().height()), Qt::AlignRight | Qt::AlignVCenter, bytesText(address));
+        const int half = fontMetrics().height() / 2;
+        const int middle = std::min(y, area.bottom() - half); // the lowest one stays clear of the steps below
+        painter.drawText(QRect(0, middle - half, margin() - 6, 2 * half), Qt::AlignRight | Qt::AlignVCenter, bytesText(address));
     }
     const double least = x_.perPixel() * fontMetrics().horizontalAdvance(QStringLiteral("000000")) * 1.6;
     double every = std::pow(10, std::floor(std::log10(std::max(least, 1.0))));
@@ -317,11 +317,12 @@ void MemoryView::moveAddresses(double pixels) {
 }
 
 void MemoryView::resizeEvent(QResizeEvent*) {
-    x_.width = std::max(1, blockArea().width());
+    layoutAreas();
     changed();
 }
 
 void MemoryView::changeEvent(QEvent* event) {
+    layoutAreas();
     changed();
     QWidget::changeEvent(event);
 }

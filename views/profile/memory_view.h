@@ -40,8 +40,8 @@ public:
     [[nodiscard]] std::optional<std::uint32_t> stepAt(QPoint position) const;
     /// Where a block is drawn; may lie outside of the widget.
     [[nodiscard]] QRectF boxOf(std::uint32_t block) const;
-    [[nodiscard]] QRect curveArea() const;
-    [[nodiscard]] QRect blockArea() const;
+    [[nodiscard]] QRect curveArea() const { return curve_; }
+    [[nodiscard]] QRect blockArea() const { return area_; }
     [[nodiscard]] const TimeAxis& steps() const { return x_; }
     [[nodiscard]] QString describe(std::uint32_t block) const;
 
@@ -74,7 +74,8 @@ private:
     void paintCurve(QPainter& painter) const;
     void paintScales(QPainter& painter) const;
     [[nodiscard]] double yOf(double address) const;
-    [[nodiscard]] int margin() const;
+    [[nodiscard]] int margin() const { return area_.left(); }
+    void layoutAreas();
     [[nodiscard]] QColor fillOf(const MemoryBlock& block) const;
     void zoomAddresses(double factor, double y);
     void moveAddresses(double pixels);
@@ -82,6 +83,7 @@ private:
 
     std::shared_ptr<const MemoryMap> map_;
     Colour colour_;
+    QRect curve_, area_;
     TimeAxis x_;      ///< steps
     double low_ = 0;  ///< addresses at the bottom and top of the block area
     double high_ = 1;
