@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t layers = 200;
 
-/// "VmHWM" or "VmRSS" of this process, in MiB.
+/// "VmHWM" (the peak) or "RssAnon" (what does not belong to a mapped file) of this process, in MiB.
 double memory(const char* what) {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);)
@@ -79,7 +79,7 @@ int failed(const Error& error) {
 
 /// In a process of its own, so that the memory of writing does not count.
 int open_file(const char* path) {
-    const double before = memory("VmHWM");
+    const double before = memory("RssAnon");
     const auto start = std::chrono::steady_clock::now();
     const auto file = MappedFile::open(path);
     if (!file) return failed(file.error());
@@ -88,9 +88,9 @@ int open_file(const char* path) {
     const std::chrono::duration<double> opened = std::chrono::steady_clock::now() - start;
     const GraphInfo info = infer_graph(*(*model)->main().graph);
     const std::chrono::duration<double> inferred = std::chrono::steady_clock::now() - start;
-    std::printf("%s, %zu operators, %.2f GB: opened in %.1f ms, with shapes %.1f ms; peak memory %.1f MiB, %.1f MiB more than before\n",
+    std::printf("%s, %zu operators, %.2f GB: opened in %.1f ms, with shapes %.1f ms; memory %.1f MiB of its own, peak %.1f MiB with mapped pages of the file\n",
                 std::string(container_name((*model)->main().container)).c_str(), (*model)->main().graph->oprs().size(),
-                static_cast<double>((*file)->bytes().size()) / 1e9, opened.count() * 1e3, inferred.count() * 1e3, memory("VmHWM"), memory("VmHWM") - before);
+                static_cast<double>((*file)->bytes().size()) / 1e9, opened.count() * 1e3, inferred.count() * 1e3, memory("RssAnon") - before, memory("VmHWM"));
     return info.problems.empty() ? 0 : 1;
 }
 

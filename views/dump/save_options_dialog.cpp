@@ -78,7 +78,9 @@ SaveOptionsDialog::SaveOptionsDialog(const Model& model, const QString& path, QW
     save_->setObjectName(QStringLiteral("save"));
 
     auto* form = new QFormLayout;
-    form->addRow(tr("&File"), file);
+    auto* fileLabel = new QLabel(tr("&File"), this);
+    fileLabel->setBuddy(path_);
+    form->addRow(fileLabel, file);
     form->addRow(tr("F&ormat"), container_);
     form->addRow(tr("&Var names"), varName_);
     form->addRow(tr("Keep"), oprName_);
