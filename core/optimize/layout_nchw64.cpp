@@ -36,7 +36,8 @@ public:
         rewrite_.rule({"Elemwise", "TypeCvt", "ElemwiseMultiType", "PowC"}, [this](OprId id, const NewInputs& in) { return elementwise(id, in); });
         rewrite_.rule({"WarpPerspective"}, [this](OprId id, const NewInputs& in) { return warp_perspective(id, in); });
         rewrite_.rule({"Pooling"}, [this](OprId id, const NewInputs& in) { return pooling(id, in); });
-        rewrite_.rule({"Reduce", "Concat", "Reshape", "GetVarShape", "Dimshuffle", "Subtensor"}, [this](OprId id, const NewInputs& in) {
+        // MegEngine leaves AssertEqual out, which then compares a packed tensor with a plain one.
+        rewrite_.rule({"Reduce", "Concat", "Reshape", "GetVarShape", "Dimshuffle", "Subtensor", "AssertEqual"}, [this](OprId id, const NewInputs& in) {
             NewInputs now = in;
             for (VarId& x : now) x = converted(x, I::nchw);
             return rewrite_.copy(id, now);

@@ -79,10 +79,16 @@ private:
             const std::string mode = a.param().enum_name("mode");
             if (mode == "MAX" || mode == "MIN" || mode == "ADD" || mode == "MUL") {
                 const auto seen = matched_;
-                const std::string before = what_;
                 if (!(same(a.inputs[0], b.inputs[0]) && same(a.inputs[1], b.inputs[1]))) {
                     matched_ = seen;
-                    what_ = before;
+                    // The message of the order that begins alike is the better one.
+                    const std::string first = a_.producer(a.inputs[0]).type == b_.producer(b.inputs[0]).type ? what_ : std::string();
+                    what_.clear();
+                    if (!(same(a.inputs[1], b.inputs[0]) && same(a.inputs[0], b.inputs[1]))) {
+                        if (!first.empty()) what_ = first;
+                        return false;
+                    }
+                    what_.clear();
                     swap = true;
                 }
             }

@@ -90,6 +90,25 @@ private slots:
         if (likeness == test::Likeness::different) QFAIL(difference.c_str());
     }
 
+    void operatorCases_data() {
+        QTest::addColumn<QString>("from");
+        QTest::addColumn<QString>("to");
+        if (!std::filesystem::exists(reference / "ops")) QSKIP("The reference operator cases are not there.");
+        const auto add = [](const std::filesystem::path& from, const std::filesystem::path& to) {
+            if (std::filesystem::exists(from / "model.mge") && std::filesystem::exists(to / "model.mge"))
+                QTest::newRow(to.filename().string().c_str()) << QString::fromStdString((from / "model.mge").string())
+                                                              << QString::fromStdString((to / "model.mge").string());
+        };
+        for (const auto& entry : std::filesystem::directory_iterator(reference / "ops/conv_layouts"))
+            add(reference / "ops/conv_layouts/stack_none", entry.path());
+        for (const auto& entry : std::filesystem::directory_iterator(reference / "ops/quantized_conv"))
+            if (const std::string name = entry.path().filename().string(); name.starts_with("k3_relu_enable"))
+                add(reference / "ops/quantized_conv/k3_relu", entry.path());
+        for (const auto& entry : std::filesystem::directory_iterator(reference / "ops/conv2d_fused"))
+            add(reference / "ops/conv2d" / entry.path().filename(), entry.path());
+    }
+    void operatorCases() { sameAsMegEngine(); }
+
     void sameResults_data() {
         QTest::addColumn<QString>("from");
         QTest::addColumn<QString>("to");
