@@ -34,7 +34,13 @@ public:
                     continue;
                 }
             }
-            rewriter.auto_replace(id);
+            if (opr.type == "Dimshuffle" || opr.type == "TypeCvt") {
+                // MegEngine copies these two even on unchanged inputs, which counts in the ids of later operators.
+                const VarId in = rewriter.get(opr.inputs[0]);
+                rewriter.replace(opr.outputs[0], g_.output(g_.copy(id, std::span(&in, 1))));
+            } else {
+                rewriter.auto_replace(id);
+            }
         }
         return rewriter.apply();
     }

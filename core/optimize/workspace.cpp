@@ -108,6 +108,14 @@ void Workspace::load(const Graph& source) {
         if (constant && !is(node.opr.inputs[0], "ImmutableTensor") && std::ranges::find(young, second) == young.end())
             young.push_back(second);
     }
+    // The graph that was dumped may have had operators that the dump left out: its output knows how far the ids had come.
+    constexpr std::int64_t credible = 1 << 24;
+    std::uint32_t shift = 0;
+    for (const GraphOutput& output : source.outputs()) {
+        const std::int64_t missing = static_cast<std::int64_t>(output.original_id) - node_id(vars[output.var.index()]);
+        if (young.empty() && missing > 0 && missing < credible) shift = std::max(shift, static_cast<std::uint32_t>(missing));
+    }
+    next_id_ += shift;
     for (const OprId id : young) {
         oprs_[id.index()].node_id = next_id_++;
         vars_[output(id).index()].node_id = next_id_++;

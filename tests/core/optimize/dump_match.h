@@ -17,6 +17,7 @@ enum class Likeness {
     ids,        ///< the same but for the numbers in generated names
     names,      ///< the same but for names
     values,     ///< the same operators in the same order; constants differ by rounding
+    configured, ///< the same operators; a constant is configured with a comp node in one of them only
     order,      ///< the same operators; constants stand elsewhere because inputs of a commutative operator are swapped
     different,
 };
@@ -27,6 +28,7 @@ inline const char* likeness_text(Likeness likeness) {
     case Likeness::ids: return "operators equal, other ids in generated names";
     case Likeness::names: return "operators equal, other names";
     case Likeness::values: return "operators equal, constants differ by rounding";
+    case Likeness::configured: return "operators equal, a constant with another configured comp node";
     case Likeness::order: return "operators equal, inputs of MAX or MIN swapped";
     default: return "different";
     }
@@ -54,6 +56,8 @@ public:
             if (!same(a_.outputs()[i].var, b_.outputs()[i].var)) return what_;
         return {};
     }
+
+    [[nodiscard]] bool swapped() const { return swapped_; }
 
 private:
     bool differs(const Opr& a, const Opr& b, const char* what) {
@@ -89,7 +93,7 @@ private:
                         return false;
                     }
                     what_.clear();
-                    swap = true;
+                    swap = swapped_ = true;
                 }
             }
         }
@@ -102,6 +106,7 @@ private:
     const Graph& a_;
     const Graph& b_;
     double tolerance_;
+    bool swapped_ = false;
     std::unordered_map<VarId, VarId> matched_; ///< theirs → ours
     std::string what_;
 };
@@ -119,8 +124,10 @@ inline Likeness likeness(const std::shared_ptr<const Graph>& ours, const StoredG
         return Likeness::ids;
     }
     if (first_difference(*ours, dump, tolerance).empty()) return Likeness::values;
-    difference = GraphMatcher(*ours, dump, tolerance).first_mismatch();
-    return difference.empty() ? Likeness::order : Likeness::different;
+    GraphMatcher matcher(*ours, dump, tolerance);
+    difference = matcher.first_mismatch();
+    if (!difference.empty()) return Likeness::different;
+    return matcher.swapped() ? Likeness::order : Likeness::configured;
 }
 
 } // namespace megascope::test

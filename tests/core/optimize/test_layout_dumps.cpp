@@ -80,7 +80,11 @@ private slots:
         if (!ours) QFAIL(ours.error().text().c_str());
         std::string difference;
         const test::Likeness likeness = test::likeness(*ours, dump->main(), 1e-5, difference);
-        qInfo("%s", test::likeness_text(likeness));
+        const bool other_names = likeness == test::Likeness::ids || likeness == test::Likeness::names;
+        const std::string name = other_names ? test::first_other_name(**ours, *dump->main().graph) : std::string();
+        const auto id = [](const Graph& graph) { return std::to_string(graph.outputs()[0].original_id); };
+        qInfo("%s%s%s (output ids %s | %s)", test::likeness_text(likeness), name.empty() ? "" : ": ", name.c_str(), id(**ours).c_str(),
+              id(*dump->main().graph).c_str());
         const QString row = QTest::currentDataTag();
         if (options.layout == LayoutTransform::nchw88 && (row.startsWith("resnet18_w4") || row.startsWith("mobilenetv2_tiny"))) {
             // MegEngine pads a bias that is padded already; the dump that it writes cannot run.
