@@ -71,6 +71,11 @@ Expected<std::shared_ptr<const OpenedProfile>> openProfile(const QString& path, 
 
 } // namespace
 
+Expected<std::shared_ptr<const OpenedModel>> DocumentController::readModelFile(const QString& path, const CancelToken& cancel, const Progress& progress) {
+    MGS_ASSIGN(auto file, MappedFile::open(std::filesystem::path(path.toStdU16String())));
+    return openModel(path, {}, std::move(file), cancel, progress);
+}
+
 Expected<std::shared_ptr<const DocumentController::Opened>> DocumentController::openFile(const QString& path, const ReadOptions& options, bool& mayBeEncrypted,
                                                                                          const CancelToken& cancel, const Progress& progress) {
     MGS_ASSIGN(auto file, MappedFile::open(std::filesystem::path(path.toStdU16String())));

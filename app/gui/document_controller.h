@@ -50,6 +50,8 @@ public:
 
     /// Looks at the content and opens it as what it is. A model replaces the open model, a profile the open profile.
     void open(const QString& path, const ReadOptions& options = {});
+    /// Reads a model file with the facts of its first graph. Blocking; any thread.
+    [[nodiscard]] static Expected<std::shared_ptr<const OpenedModel>> readModelFile(const QString& path, const CancelToken& cancel, const Progress& progress);
     /// Shows another graph of the open file.
     void showGraph(std::uint32_t graph);
     void close();

@@ -13,6 +13,7 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 
+#include "app/gui/compare_controller.h"
 #include "app/gui/file_page.h"
 #include "app/gui/find_anything.h"
 #include "app/gui/flame_controller.h"
@@ -120,6 +121,8 @@ void MainWindow::buildCentre() {
     tabs_->addTab(memory_->panel(), tr("Memory"));
     tabs_->addTab(valueStack_, tr("Value"));
     tabs_->addTab(file_, tr("File"));
+    compare_ = new CompareController(jobs_, documents_, selection_, this);
+    tabs_->addTab(compare_->page(), tr("Compare"));
     centre_ = new QStackedWidget(this);
     centre_->addWidget(welcome_);
     centre_->addWidget(tabs_);
@@ -158,6 +161,8 @@ void MainWindow::connectViews() {
         log_->append(tr("Could not save %1: %2").arg(path, text(error.text())));
     });
     connect(file_, &FilePage::graphRequested, documents_, &DocumentController::showGraph);
+    connect(compare_, &CompareController::failed, this, &MainWindow::openFailed);
+    connect(compare_, &CompareController::shown, this, [this] { setPerspective(Perspective::compare); });
     connect(find_, &FindAnything::picked, selection_, &Selection::select);
     connect(find_, &FindAnything::fileRequested, this, &MainWindow::open);
 
@@ -217,9 +222,14 @@ void MainWindow::open(const QString& path) {
 void MainWindow::sayNotOpened(const QStringList& paths) {
     QStringList names;
     for (const QString& path : paths) names << QFileInfo(path).fileName();
-    const QString sentence = tr("A window shows one model: start Megascope again for %1.").arg(names.join(QStringLiteral(", ")));
+    const QString sentence = tr("A window shows one model and compares it with a second one: start Megascope again for %1.").arg(names.join(QStringLiteral(", ")));
     log_->append(sentence);
     if (!error_->isVisible()) error_->showMessage(ErrorBar::Severity::warning, sentence, paths.join(QLatin1Char('\n')));
+}
+
+void MainWindow::compareWith(const QString& path) {
+    error_->dismiss();
+    compare_->compareWith(path);
 }
 
 QString MainWindow::samplePath() {
@@ -286,8 +296,14 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
-    for (const QUrl& url : event->mimeData()->urls())
-        if (url.isLocalFile()) open(url.toLocalFile());
+    // With Shift a dump is set beside the open one instead of taking its place.
+    const bool beside = event->modifiers() & Qt::ShiftModifier && documents_->model();
+    for (const QUrl& url : event->mimeData()->urls()) {
+        if (!url.isLocalFile()) continue;
+        const QString path = url.toLocalFile();
+        if (beside && CompareController::isModelFile(path)) compareWith(path);
+        else open(path);
+    }
     event->acceptProposedAction();
 }
 

@@ -20,6 +20,7 @@ class QTabWidget;
 
 namespace megascope {
 
+class CompareController;
 class ErrorBar;
 class FilePage;
 class FindAnything;
@@ -46,22 +47,24 @@ class WeightTableModel;
 class WelcomePage;
 
 /// An arrangement of the docks for one kind of work.
-enum class Perspective { inspect, run, profile };
+enum class Perspective { inspect, run, profile, compare };
 
 /// The window: wires views, jobs and what is open. Split over main_window*.cpp by concern.
 class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
     /// Names of central tabs and tables, for scripts and settings.
-    enum class View { graph, timeline, flame, memory, value, file };
+    enum class View { graph, timeline, flame, memory, value, file, compare };
 
     explicit MainWindow(std::unique_ptr<Runner> runner, QWidget* parent = nullptr);
     ~MainWindow() override;
 
     void open(const QString& path);
     void openSample();
-    /// Says that these models of the command line were not opened: a window shows one.
+    /// Says that these models of the command line were not opened: a window shows one and compares it with a second one.
     void sayNotOpened(const QStringList& paths);
+    /// Shows a second dump beside the open one.
+    void compareWith(const QString& path);
     void showView(View view);
     /// "operators", "vars", "weights", "results", "problems", "log".
     void showTable(const QString& name);
@@ -79,6 +82,7 @@ public:
     [[nodiscard]] DocumentController* documents() const { return documents_; }
     [[nodiscard]] RunController* runs() const { return runs_; }
     [[nodiscard]] SaveController* saves() const { return saves_; }
+    [[nodiscard]] CompareController* comparison() const { return compare_; }
     [[nodiscard]] GraphView* graphView() const { return graph_; }
     [[nodiscard]] TablePage* tablePage(const QString& name) const;
     [[nodiscard]] ErrorBar* errorBar() const { return error_; }
@@ -157,6 +161,7 @@ private:
     Selection* selection_;
     DocumentController* documents_;
     RunController* runs_;
+    CompareController* compare_ = nullptr;
     RecentFiles* recent_;
     SaveController* saves_;
     ValueStore values_;

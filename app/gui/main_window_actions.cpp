@@ -14,6 +14,7 @@
 #include <QToolBar>
 #include <QToolButton>
 
+#include "app/gui/compare_controller.h"
 #include "app/gui/find_anything.h"
 #include "app/gui/help_dialog.h"
 #include "app/gui/main_window.h"
@@ -34,6 +35,7 @@ void MainWindow::buildActions() {
     buildViewMenu();
     buildGraphMenu();
     buildRunMenu();
+    compare_->buildMenu(menuBar()->addMenu(tr("&Compare")));
     buildHelpMenu();
     buildToolBar();
 }
@@ -82,9 +84,9 @@ void MainWindow::buildEditMenu() {
 
 void MainWindow::buildViewMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&View"));
-    static constexpr std::array keys = {Qt::Key_1, Qt::Key_2, Qt::Key_3};
+    static constexpr std::array keys = {Qt::Key_1, Qt::Key_2, Qt::Key_3, Qt::Key_4};
     auto* perspectives = new QActionGroup(this);
-    const QStringList titles = {tr("Perspective: &Inspect"), tr("Perspective: &Run"), tr("Perspective: &Profile")};
+    const QStringList titles = {tr("Perspective: &Inspect"), tr("Perspective: &Run"), tr("Perspective: &Profile"), tr("Perspective: &Compare")};
     for (int i = 0; i < titles.size(); ++i) {
         QAction* action = menu->addAction(titles[i], this, [this, i] { setPerspective(static_cast<Perspective>(i)); });
         action->setCheckable(true);
@@ -94,7 +96,7 @@ void MainWindow::buildViewMenu() {
     }
     menu->addAction(tr("Reset this perspective"), this, &MainWindow::resetPerspective);
     menu->addSeparator();
-    const QList<std::pair<QString, View>> views = {{tr("Graph view"), View::graph}, {tr("Timeline view"), View::timeline}, {tr("Flame graph"), View::flame}, {tr("Memory view"), View::memory}, {tr("Value view"), View::value}, {tr("File view"), View::file}};
+    const QList<std::pair<QString, View>> views = {{tr("Graph view"), View::graph}, {tr("Timeline view"), View::timeline}, {tr("Flame graph"), View::flame}, {tr("Memory view"), View::memory}, {tr("Value view"), View::value}, {tr("File view"), View::file}, {tr("Compare view"), View::compare}};
     for (const auto& [title, view] : views) menu->addAction(title, this, [this, v = view] { showView(v); });
     menu->addSeparator();
     for (QDockWidget* dock : {outlineDock_, testcaseDock_, inspectorDock_, tableDock_}) menu->addAction(dock->toggleViewAction());
@@ -212,6 +214,7 @@ void MainWindow::buildToolBar() {
     }
     bar->addSeparator();
     bar->addAction(profileAction_);
+    bar->addAction(findChild<QAction*>(QStringLiteral("compareWithAction")));
     auto* spacer = new QWidget(bar);
     spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     bar->addWidget(spacer);

@@ -92,10 +92,11 @@ void MainWindow::arrange(Perspective perspective) {
     splitDockWidget(outlineDock_, testcaseDock_, Qt::Vertical);
     addDockWidget(Qt::RightDockWidgetArea, inspectorDock_);
     addDockWidget(Qt::BottomDockWidgetArea, tableDock_);
-    outlineDock_->setVisible(perspective != Perspective::run);
-    testcaseDock_->setVisible(perspective != Perspective::profile);
-    inspectorDock_->setVisible(true);
-    tableDock_->setVisible(true);
+    const bool comparing = perspective == Perspective::compare; // both graphs and their table need the room
+    outlineDock_->setVisible(perspective != Perspective::run && !comparing);
+    testcaseDock_->setVisible(perspective != Perspective::profile && !comparing);
+    inspectorDock_->setVisible(!comparing);
+    tableDock_->setVisible(!comparing);
     const int unit = fontMetrics().averageCharWidth();
     resizeDocks({outlineDock_, inspectorDock_}, {unit * 44, unit * 48}, Qt::Horizontal);
     resizeDocks({testcaseDock_, inspectorDock_}, {unit * 44, unit * 48}, Qt::Horizontal);
@@ -121,6 +122,7 @@ void MainWindow::setPerspective(Perspective perspective) {
         tabs_->setCurrentIndex(static_cast<int>(View::timeline));
         showTable(QStringLiteral("operators"));
         break;
+    case Perspective::compare: tabs_->setCurrentIndex(static_cast<int>(View::compare)); break;
     }
 }
 

@@ -57,6 +57,7 @@ void MainWindow::showModel(const std::shared_ptr<const OpenedModel>& opened) {
     problems_->clear();
     fileProblems(*opened);
     centre_->setCurrentWidget(tabs_);
+    if (perspective_ == Perspective::compare) setPerspective(Perspective::inspect);
     if (perspective_ != Perspective::profile) tabs_->setCurrentWidget(graph_);
     recent_->add(opened->path);
     setWindowTitle(QStringLiteral("%1 — Megascope").arg(QFileInfo(opened->path).fileName()));

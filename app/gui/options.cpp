@@ -11,12 +11,12 @@ Options parseOptions(int argc, char** argv) {
     std::vector<std::string> files;
     std::string screenshot, size, theme, select, view, table, filter, profile;
     Options options;
-    cli.add_option("files", files, "Models and profiles to open");
+    cli.add_option("files", files, "Models and profiles to open; a second model is compared with the first one");
     cli.add_option("--profile", profile, "A profile to open together with the model")->option_text("JSON");
     cli.add_option("--theme", theme, "Colours")->check(CLI::IsMember({"light", "dark"}));
     cli.add_flag("--run", options.run, "Run the file's testcases after opening");
     cli.add_option("--select", select, "Select an operator or var by name")->option_text("NAME");
-    cli.add_option("--view", view, "The view in the middle")->check(CLI::IsMember({"graph", "timeline", "flame", "memory", "value", "file"}));
+    cli.add_option("--view", view, "The view in the middle")->check(CLI::IsMember({"graph", "timeline", "flame", "memory", "value", "file", "compare"}));
     cli.add_option("--table", table, "The table at the bottom")->check(CLI::IsMember({"operators", "vars", "weights", "results", "problems", "log"}));
     cli.add_option("--filter", filter, "Filter of that table")->option_text("WORDS");
     cli.add_option("--screenshot", screenshot, "Write a picture of the window when all jobs are done, and exit")->option_text("PNG");

@@ -35,15 +35,17 @@ constexpr int tickMs = 40;
 constexpr int quietTicksNeeded = 4; // posted events and animations end in that time
 constexpr std::chrono::seconds patience{300};
 
-/// The files to open: at most one that is a model, and every profile. A window shows one model; the other ones go to `others`.
-QStringList oneModel(const QStringList& files, QStringList& others) {
+/// The files to open: at most one that is a model, and every profile. A second model is compared with the first one; a window shows
+/// no more, the other ones go to `others`.
+QStringList oneModel(const QStringList& files, QString& second, QStringList& others) {
     QStringList opened;
     bool model = false;
     for (const QString& path : files) {
         const auto file = MappedFile::open(std::filesystem::path(path.toStdU16String()));
         const FileKind kind = file ? sniff((*file)->bytes()).kind : FileKind::unknown;
         const bool profile = kind == FileKind::profile_json || kind == FileKind::json || kind == FileKind::gzip;
-        if (!profile && model) others << path;
+        if (!profile && model && second.isEmpty()) second = path;
+        else if (!profile && model) others << path;
         else opened << path;
         model |= !profile;
     }
@@ -55,13 +57,15 @@ QStringList oneModel(const QStringList& files, QStringList& others) {
 void playOptions(MainWindow* window, const Options& options) {
     auto script = std::make_shared<Script>();
     script->window = window;
+    QString second;
     QStringList others;
-    for (const QString& file : oneModel(options.files, others)) script->steps.push_back([window, file] { window->open(file); });
+    for (const QString& file : oneModel(options.files, second, others)) script->steps.push_back([window, file] { window->open(file); });
+    if (!second.isEmpty()) script->steps.push_back([window, second] { window->compareWith(second); });
     if (!others.isEmpty()) script->steps.push_back([window, others] { window->sayNotOpened(others); });
     if (!options.profile.isEmpty()) script->steps.push_back([window, file = options.profile] { window->open(file); });
     if (options.run) script->steps.push_back([window] { window->runSelected(); });
     script->steps.push_back([window, options, script = script.get()] {
-        static const QStringList views = {QStringLiteral("graph"), QStringLiteral("timeline"), QStringLiteral("flame"), QStringLiteral("memory"), QStringLiteral("value"), QStringLiteral("file")};
+        static const QStringList views = {QStringLiteral("graph"), QStringLiteral("timeline"), QStringLiteral("flame"), QStringLiteral("memory"), QStringLiteral("value"), QStringLiteral("file"), QStringLiteral("compare")};
         if (const qsizetype view = views.indexOf(options.view); view >= 0) window->showView(static_cast<MainWindow::View>(view));
         if (!options.table.isEmpty()) window->showTable(options.table);
         if (!options.filter.isEmpty()) window->setTableFilter(options.filter);

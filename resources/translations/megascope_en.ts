@@ -36,6 +36,16 @@
     </message>
 </context>
 <context>
+    <name>megascope::CompareController</name>
+    <message numerus="yes">
+        <source>%n operators</source>
+        <translation>
+            <numerusform>%n operator</numerusform>
+            <numerusform>%n operators</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>megascope::MainWindow</name>
     <message numerus="yes">
         <source>%n threads</source>

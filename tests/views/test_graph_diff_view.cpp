@@ -59,7 +59,7 @@ private slots:
     void equalGraphsSaySo() {
         GraphDiffView view;
         compare(view, chain("SIGMOID", false), chain("SIGMOID", false));
-        QVERIFY(view.diff()->same());
+        QVERIFY(view.differences()->diff.same());
         QVERIFY(view.summary().contains("the same"));
         for (QToolButton* button : view.findChildren<QToolButton*>())
             if (button->text().contains("difference")) QVERIFY(!button->isEnabled());
@@ -68,8 +68,8 @@ private slots:
     void differencesAreWalkedInBothViews() {
         GraphDiffView view;
         compare(view, chain("SIGMOID", false), chain("ABS", true));
-        QVERIFY(!view.diff()->same());
-        QCOMPARE(view.diff()->only_b.size(), std::size_t{1}); // TANH
+        QVERIFY(!view.differences()->diff.same());
+        QCOMPARE(view.differences()->diff.only_b.size(), std::size_t{1}); // TANH
         view.showNextDifference();
         QCOMPARE(view.first()->selectedOpr(), OprId(2U)); // "second": another mode
         QCOMPARE(view.second()->selectedOpr(), OprId(2U));
@@ -93,7 +93,7 @@ private slots:
         GraphDiffView view;
         view.setGraphs({real_graph(generate_graph("train", 3000)), nullptr, "a"}, {real_graph(generate_graph("train", 3100)), nullptr, "b"});
         compare(view, chain("SIGMOID", false), chain("SIGMOID", false));
-        QVERIFY(view.diff()->same());
+        QVERIFY(view.differences()->diff.same());
     }
 };
 

@@ -7,8 +7,6 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include <algorithm>
-
 #include "views/common/error_bar.h"
 #include "views/common/job_runner.h"
 #include "views/common/theme.h"
@@ -40,13 +38,24 @@ QWidget* titled(QLabel* title, GraphView* view) {
 GraphDiffView::GraphDiffView(JobRunner* jobs, QWidget* parent)
     : QWidget(parent), jobs_(jobs ? jobs : new JobRunner(this)), slot_(next_slot()), a_(new GraphView(jobs_)), b_(new GraphView(jobs_)),
       title_a_(new QLabel), title_b_(new QLabel), summary_(new QLabel), previous_(new QToolButton), next_(new QToolButton),
-      error_(new ErrorBar) {
+      error_(new ErrorBar), together_button_(new QToolButton), leader_(a_) {
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(8, 4, 8, 4);
     previous_->setText(tr("Previous difference"));
     next_->setText(tr("Next difference"));
+    previous_->setShortcut(QKeySequence(Qt::SHIFT | Qt::Key_F8));
+    next_->setShortcut(QKeySequence(Qt::Key_F8));
+    previous_->setToolTip(tr("Select the difference before (Shift+F8)"));
+    next_->setToolTip(tr("Select the next difference (F8)"));
     for (QToolButton* button : {previous_, next_}) button->setEnabled(false);
+    together_button_->setText(tr("Move together"));
+    together_button_->setToolTip(tr("Moving or zooming one graph moves the other one to the same operators"));
+    together_button_->setCheckable(true);
+    together_button_->setChecked(together_);
+    summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    summary_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     bar->addWidget(summary_, 1);
+    bar->addWidget(together_button_);
     bar->addWidget(previous_);
     bar->addWidget(next_);
     auto* splitter = new QSplitter(Qt::Horizontal);
@@ -62,16 +71,29 @@ GraphDiffView::GraphDiffView(JobRunner* jobs, QWidget* parent)
 
     connect(previous_, &QToolButton::clicked, this, &GraphDiffView::showPreviousDifference);
     connect(next_, &QToolButton::clicked, this, &GraphDiffView::showNextDifference);
+    connect(together_button_, &QToolButton::toggled, this, &GraphDiffView::setMovesTogether);
     connect(a_, &GraphView::oprSelected, this, [this](OprId opr) {
-        if (diff_) b_->setSelectedOpr(diff_->b_of[opr.index()]);
+        if (!differences_) return;
+        const OprId other = differences_->diff.b_of[opr.index()];
+        b_->setSelectedOpr(other);
+        emit picked(opr, other);
     });
     connect(b_, &GraphView::oprSelected, this, [this](OprId opr) {
-        if (diff_) a_->setSelectedOpr(a_of_[opr.index()]);
+        if (!differences_) return;
+        const OprId other = differences_->a_of[opr.index()];
+        a_->setSelectedOpr(other);
+        emit picked(other, opr);
     });
     connect(a_, &GraphView::selectionCleared, b_, &GraphView::clearSelection);
     connect(b_, &GraphView::selectionCleared, a_, &GraphView::clearSelection);
-    for (GraphView* view : {a_, b_})
+    for (GraphView* view : {a_, b_}) {
         connect(view, &GraphView::failed, error_, [this](const Error& error) { error_->showError(error); });
+        connect(view, &GraphView::moved, this, [this, view] {
+            if (view == leader_) follow(view);
+        });
+        connect(view, &GraphView::pictureChanged, this, [this] { follow(leader_); });
+        view->installEventFilter(this);
+    }
 }
 
 GraphDiffView::~GraphDiffView() { jobs_->dropSlot(slot_); }
@@ -79,9 +101,11 @@ GraphDiffView::~GraphDiffView() { jobs_->dropSlot(slot_); }
 void GraphDiffView::setGraphs(const Side& a, const Side& b) {
     graph_a_ = a.graph;
     graph_b_ = b.graph;
-    diff_ = nullptr;
-    differences_.clear();
+    info_a_ = a.info;
+    info_b_ = b.info;
+    differences_ = nullptr;
     at_ = -1;
+    leader_ = a_;
     error_->dismiss();
     title_a_->setText(a.title);
     title_b_->setText(b.title);
@@ -90,57 +114,45 @@ void GraphDiffView::setGraphs(const Side& a, const Side& b) {
     summary_->setText(summary());
     for (QToolButton* button : {previous_, next_}) button->setEnabled(false);
     if (!a.graph || !b.graph) return jobs_->dropSlot(slot_);
-    jobs_->start<GraphDiff>(
+    jobs_->start<GraphDifferences>(
         slot_, tr("Comparing two graphs"),
-        [first = a.graph, second = b.graph](const CancelToken& cancel, const Progress&) -> Expected<std::shared_ptr<const GraphDiff>> {
-            auto diff = diff_graphs(*first, *second, cancel);
-            if (!diff) return forward(std::move(diff).error());
-            return std::make_shared<const GraphDiff>(std::move(*diff));
+        [a, b](const CancelToken& cancel, const Progress& progress) {
+            return find_differences(*a.graph, a.info.get(), *b.graph, b.info.get(), cancel, progress);
         },
-        this, [this](JobRunner::Result<GraphDiff> result) {
-            if (result) showDiff(std::move(*result));
+        this, [this](JobRunner::Result<GraphDifferences> result) {
+            if (result) showDifferences(std::move(*result));
             else if (result.error().code != ErrorCode::cancelled) error_->showError(result.error());
         });
 }
 
-void GraphDiffView::showDiff(std::shared_ptr<const GraphDiff> diff) {
-    diff_ = std::move(diff);
-    a_of_.assign(graph_b_->oprs().size(), OprId());
-    for (const OprMatch& m : diff_->matches) a_of_[m.b.index()] = m.a;
-    for (const OprMatch& m : diff_->matches)
-        if (!m.same()) differences_.push_back({m.a, m.b});
-    for (OprId a : diff_->only_a) differences_.push_back({a, {}});
-    // In the order of the first graph; what is only in the second one comes after the match before it.
-    std::vector<std::pair<std::uint32_t, Difference>> order;
-    for (const Difference& d : differences_) order.emplace_back(2 * d.a.value(), d);
-    std::uint32_t before = 0;
-    std::size_t next = 0;
-    for (std::uint32_t b = 0; b < a_of_.size() && next < diff_->only_b.size(); ++b) {
-        if (a_of_[b].valid()) before = a_of_[b].value();
-        if (diff_->only_b[next].value() != b) continue;
-        order.emplace_back(2 * before + 1, Difference{{}, OprId(b)});
-        ++next;
-    }
-    std::stable_sort(order.begin(), order.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
-    differences_.clear();
-    for (const auto& [key, d] : order) differences_.push_back(d);
+void GraphDiffView::showDifferences(std::shared_ptr<const GraphDifferences> differences) {
+    differences_ = std::move(differences);
     colour();
     summary_->setText(summary());
-    for (QToolButton* button : {previous_, next_}) button->setEnabled(!differences_.empty());
+    for (QToolButton* button : {previous_, next_}) button->setEnabled(!differences_->list.empty());
+    follow(leader_);
     emit compared();
 }
 
 void GraphDiffView::colour() {
-    if (!diff_) return;
+    if (!differences_) return;
     const bool dark = isDark(palette());
-    enum : std::uint8_t { same = 1, changed = 2, only = 3 };
-    std::vector<std::uint8_t> of_a(graph_a_->oprs().size(), 0), of_b(graph_b_->oprs().size(), 0);
-    for (const OprMatch& m : diff_->matches) of_a[m.a.index()] = of_b[m.b.index()] = m.same() ? same : changed;
-    for (OprId a : diff_->only_a) of_a[a.index()] = only;
-    for (OprId b : diff_->only_b) of_b[b.index()] = only;
+    enum : std::uint8_t { same = 1, layout = 2, changed = 3, only = 4 };
+    std::vector<std::uint8_t> of_a(graph_a_->oprs().size(), same), of_b(graph_b_->oprs().size(), same);
+    bool layouts = false;
+    for (const GraphDifference& d : differences_->list) {
+        const std::uint8_t mark = d.kind == GraphDifference::Kind::changed ? changed : d.kind == GraphDifference::Kind::layout ? layout : only;
+        layouts |= mark == layout;
+        if (d.a.valid()) of_a[d.a.index()] = mark;
+        if (d.b.valid()) of_b[d.b.index()] = mark;
+    }
     const QColor yellow = dark ? QColor(0x8a, 0x6d, 0x1f) : QColor(0xf3, 0xd8, 0x7a);
+    const QColor pale = dark ? QColor(0x55, 0x4c, 0x33) : QColor(0xfb, 0xf1, 0xd0);
     const auto marks = [&](const QString& here, double side) {
-        return std::vector<GraphMark>{{tr("the same"), diverging(0, dark)}, {tr("differs"), yellow}, {here, diverging(side, dark)}};
+        return std::vector<GraphMark>{{tr("the same"), diverging(0, dark)},
+                                      {layouts ? tr("other shape or dtype") : QString(), pale},
+                                      {tr("differs"), yellow},
+                                      {here, diverging(side, dark)}};
     };
     a_->setMarks(std::move(of_a), marks(tr("only on the left"), -0.6));
     b_->setMarks(std::move(of_b), marks(tr("only on the right"), 0.6));
@@ -148,33 +160,83 @@ void GraphDiffView::colour() {
 
 QString GraphDiffView::summary() const {
     if (!graph_a_ || !graph_b_) return {};
-    if (!diff_) return tr("Comparing …");
-    if (differences_.empty()) return tr("Both graphs are the same: %n operators.", nullptr, static_cast<int>(diff_->matches.size()));
-    int changed = 0;
-    for (const OprMatch& m : diff_->matches) changed += !m.same();
-    return tr("%1 the same, %2 differ, %3 only on the left, %4 only on the right")
-        .arg(static_cast<int>(diff_->matches.size()) - changed)
-        .arg(changed)
-        .arg(diff_->only_a.size())
-        .arg(diff_->only_b.size());
+    if (!differences_) return tr("Comparing …");
+    const auto all = static_cast<int>(differences_->diff.matches.size());
+    if (differences_->list.empty()) return tr("Both graphs are the same: %n operators.", nullptr, all);
+    const auto changed = static_cast<int>(differences_->count(GraphDifference::Kind::changed));
+    const auto layout = static_cast<int>(differences_->count(GraphDifference::Kind::layout));
+    QStringList parts = {tr("%1 the same").arg(all - changed - layout), tr("%1 differ").arg(changed)};
+    if (layout > 0) parts << tr("%1 with other shapes or dtypes").arg(layout);
+    parts << tr("%1 only on the left").arg(differences_->diff.only_a.size()) << tr("%1 only on the right").arg(differences_->diff.only_b.size());
+    return parts.join(QStringLiteral(", "));
 }
 
 void GraphDiffView::walk(int step) {
-    if (differences_.empty()) return;
-    const auto n = static_cast<std::ptrdiff_t>(differences_.size());
-    at_ = at_ < 0 ? (step > 0 ? 0 : n - 1) : (at_ + step + n) % n;
-    selectPair(differences_[static_cast<std::size_t>(at_)]);
+    if (!differences_ || differences_->list.empty()) return;
+    const auto n = static_cast<std::ptrdiff_t>(differences_->list.size());
+    showDifference(static_cast<std::size_t>(at_ < 0 ? (step > 0 ? 0 : n - 1) : (at_ + step + n) % n));
 }
 
-void GraphDiffView::selectPair(const Difference& d) {
+void GraphDiffView::showDifference(std::size_t index) {
+    if (!differences_ || index >= differences_->list.size()) return;
+    const bool again = at_ == static_cast<std::ptrdiff_t>(index);
+    at_ = static_cast<std::ptrdiff_t>(index);
+    const GraphDifference& d = differences_->list[index];
+    leader_ = d.a.valid() ? a_ : b_;
     a_->setSelectedOpr(d.a);
     b_->setSelectedOpr(d.b);
     QString what;
-    for (const OprMatch& m : diff_->matches)
-        if (m.a == d.a && m.b == d.b)
-            for (const std::string& line : m.what) what += (what.isEmpty() ? QString() : QStringLiteral("; ")) + QString::fromStdString(line);
+    for (const std::string& line : d.details) what += (what.isEmpty() ? QString() : QStringLiteral("; ")) + QString::fromStdString(line);
     if (what.isEmpty()) what = d.b.valid() ? tr("only on the right") : tr("only on the left");
-    summary_->setText(tr("%1 of %2: %3").arg(at_ + 1).arg(differences_.size()).arg(what));
+    summary_->setText(tr("%1 of %2: %3").arg(at_ + 1).arg(differences_->list.size()).arg(what));
+    summary_->setToolTip(what);
+    if (!again) emit differenceShown(index);
+}
+
+void GraphDiffView::setMovesTogether(bool on) {
+    together_ = on;
+    together_button_->setChecked(on);
+    follow(leader_);
+}
+
+void GraphDiffView::follow(GraphView* leader) {
+    GraphView* other = leader == a_ ? b_ : a_;
+    if (!together_ || !differences_ || !leader->picture() || !other->picture()) return;
+    const std::vector<OprId>& counterpart = leader == a_ ? differences_->diff.b_of : differences_->a_of;
+    // How far apart both drawings are here: a mean over the boxes in sight, those near the middle above all. It changes smoothly
+    // while one moves, whichever boxes come and go at the borders.
+    const LayoutPoint middle = leader->transform().to_layout(QRectF(leader->rect()).center());
+    const double reach = 60 / leader->transform().scale;
+    double dx = 0, dy = 0, weights = 0;
+    for (const GraphView::Placed& box : leader->boxesInSight()) {
+        if (!counterpart[box.opr.index()].valid()) continue;
+        const auto there = other->topOf(counterpart[box.opr.index()]);
+        if (!there) continue;
+        const double x = (box.at.x - middle.x) / reach, y = (box.at.y - middle.y) / reach;
+        const double weight = 1 / ((1 + x * x + y * y) * (1 + x * x + y * y));
+        dx += weight * (there->x - box.at.x);
+        dy += weight * (there->y - box.at.y);
+        weights += weight;
+    }
+    if (weights <= 0) return;
+    GraphTransform t = leader->transform();
+    // The views may differ in size: middle over middle.
+    t.x = middle.x + dx / weights - other->width() / t.scale / 2;
+    t.y = middle.y + dy / weights - other->height() / t.scale / 2;
+    other->showArea(t);
+}
+
+bool GraphDiffView::eventFilter(QObject* object, QEvent* event) {
+    switch (event->type()) {
+    case QEvent::MouseButtonPress:
+    case QEvent::Wheel:
+    case QEvent::KeyPress:
+    case QEvent::NativeGesture:
+        if (object == a_ || object == b_) leader_ = static_cast<GraphView*>(object);
+        break;
+    default: break;
+    }
+    return QWidget::eventFilter(object, event);
 }
 
 void GraphDiffView::changeEvent(QEvent* event) {

@@ -216,19 +216,47 @@ std::optional<LayoutPoint> GraphView::anchorPoint(const Anchor& anchor) const {
     return std::nullopt;
 }
 
+OprId GraphView::representative(const SceneNode& node) const {
+    if (node.kind != SceneNode::Kind::group) return node.opr;
+    const Group* g = &picture_->scene.structure->groups->group(node.group);
+    while (g->oprs.empty() && !g->children.empty()) g = &picture_->scene.structure->groups->group(g->children.front());
+    return g->oprs.empty() ? node.opr : g->oprs.front();
+}
+
+std::vector<GraphView::Placed> GraphView::boxesInSight() const {
+    std::vector<Placed> boxes;
+    if (!picture_) return boxes;
+    picture_->node_index.query(transform_.to_layout(QRectF(rect())), [&](std::uint32_t i) {
+        const OprId opr = representative(picture_->scene.nodes[i]);
+        const LayoutRect& r = picture_->layout.nodes[i];
+        if (opr.valid()) boxes.push_back({opr, {r.center_x(), r.y}});
+    });
+    constexpr std::size_t enough = 400;
+    if (const std::size_t step = boxes.size() / enough; step > 1) {
+        for (std::size_t i = 0; i * step < boxes.size(); ++i) boxes[i] = boxes[i * step];
+        boxes.resize((boxes.size() + step - 1) / step);
+    }
+    return boxes;
+}
+
+std::optional<LayoutPoint> GraphView::topOf(OprId opr) const {
+    const auto node = nodeOf(opr);
+    if (!node) return std::nullopt;
+    return LayoutPoint{picture_->layout.nodes[*node].center_x(), picture_->layout.nodes[*node].y};
+}
+
+void GraphView::showArea(const GraphTransform& transform) {
+    motion_.stop();
+    setTransform(transform);
+}
+
 GraphView::Anchor GraphView::anchorInMiddle() const {
     Anchor anchor;
     if (!picture_) return anchor;
     const LayoutRect seen = transform_.to_layout(QRectF(rect()));
     double least = std::numeric_limits<double>::infinity();
     picture_->node_index.query(seen, [&](std::uint32_t i) {
-        const SceneNode& node = picture_->scene.nodes[i];
-        OprId opr = node.opr;
-        if (node.kind == SceneNode::Kind::group) {
-            const Group* g = &picture_->scene.structure->groups->group(node.group);
-            while (g->oprs.empty() && !g->children.empty()) g = &picture_->scene.structure->groups->group(g->children.front());
-            if (!g->oprs.empty()) opr = g->oprs.front();
-        }
+        const OprId opr = representative(picture_->scene.nodes[i]);
         const LayoutRect& r = picture_->layout.nodes[i];
         const double d = std::hypot(r.center_x() - seen.center_x(), r.center_y() - seen.center_y());
         if (opr.valid() && d < least) {
@@ -501,12 +529,13 @@ void GraphView::clampTransform(GraphTransform& t) const {
 
 void GraphView::setTransform(GraphTransform t) {
     clampTransform(t);
-    const bool zoomed = t.scale != transform_.scale;
+    const bool zoomed = t.scale != transform_.scale, shifted = zoomed || t.x != transform_.x || t.y != transform_.y;
     transform_ = t;
     minimap_->setVisibleArea(t.to_layout(QRectF(rect())));
     placeMinimap();
     update();
     if (zoomed) emit zoomChanged(t.scale);
+    if (shifted) emit moved();
 }
 
 void GraphView::animateTo(const GraphTransform& target) {

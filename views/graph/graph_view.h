@@ -22,7 +22,7 @@ class Minimap;
 
 /// A class of operators that is told apart by colour: "changed", "only here".
 struct GraphMark {
-    QString text;
+    QString text; ///< empty: not in the legend
     QColor colour;
 };
 
@@ -51,6 +51,16 @@ public:
     [[nodiscard]] GraphHit hitAt(const QPointF& position) const;
     /// The node that shows an operator: itself, its collapsed group, or the reader of a folded constant; nothing without one.
     [[nodiscard]] std::optional<std::uint32_t> nodeOf(OprId opr) const;
+
+    /// A box in sight by one of its operators and its top middle in layout units.
+    struct Placed {
+        OprId opr;
+        LayoutPoint at;
+    };
+    /// Boxes in sight (of very many only some), in no order.
+    [[nodiscard]] std::vector<Placed> boxesInSight() const;
+    /// Where an operator's box has its top middle, in layout units; nothing when no box shows it.
+    [[nodiscard]] std::optional<LayoutPoint> topOf(OprId opr) const;
 
     /// Writes the whole drawing or graph; see graph_export.h.
     [[nodiscard]] Expected<void> exportTo(const QString& path) const;
@@ -96,6 +106,8 @@ public slots:
     void expandToDepth(int depth);
     void setExpanded(megascope::GroupId group, bool expanded);
 
+    /// Moves the view at once.
+    void showArea(const megascope::GraphTransform& transform);
     void fit();                 ///< everything in sight
     void zoomToActualSize();    ///< 100 %
     void zoomIn() { zoomBy(1.25); }
@@ -112,6 +124,7 @@ signals:
     void pictureChanged();
     void failed(const megascope::Error& error);
     void zoomChanged(double scale);
+    void moved(); ///< the transform changed
     void focusModeChanged(bool on);
 
 protected:
@@ -139,6 +152,7 @@ private:
     void showPicture(std::shared_ptr<const GraphPicture> picture);
     void setBusy(bool busy);
     [[nodiscard]] Anchor anchorInMiddle() const;
+    [[nodiscard]] OprId representative(const SceneNode& node) const;
     [[nodiscard]] std::optional<LayoutPoint> anchorPoint(const Anchor& anchor) const;
     void showStart();
     void applySelection();

@@ -55,8 +55,12 @@ void GraphView::paintMarks(QPainter& painter) const {
     if (marks_.empty()) return;
     const QFontMetricsF metrics(font());
     double widest = 0;
-    for (const GraphMark& m : marks_) widest = std::max(widest, metrics.horizontalAdvance(m.text));
-    const double row = metrics.height() + 4, h = row * static_cast<double>(marks_.size()) + 12;
+    std::size_t rows = 0;
+    for (const GraphMark& m : marks_) {
+        widest = std::max(widest, metrics.horizontalAdvance(m.text));
+        rows += !m.text.isEmpty();
+    }
+    const double row = metrics.height() + 4, h = row * static_cast<double>(rows) + 12;
     const QRectF box(12, height() - h - 12, widest + 42, h);
     QColor back = style_.background;
     back.setAlpha(235);
@@ -67,6 +71,7 @@ void GraphView::paintMarks(QPainter& painter) const {
     painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
     double y = box.y() + 6;
     for (const GraphMark& m : marks_) {
+        if (m.text.isEmpty()) continue;
         painter.setBrush(m.colour);
         painter.setPen(QPen(style_.frame_border, 1));
         painter.drawRoundedRect(QRectF(box.x() + 10, y + 3, 14, row - 8), 3, 3);

@@ -1,0 +1,179 @@
+#include "app/gui/compare_controller.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenu>
+#include <QSettings>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QTableView>
+
+#include "format/reader.h"
+#include "views/common/empty_state.h"
+#include "views/common/icon.h"
+#include "views/graph/difference_table_model.h"
+#include "views/graph/graph_diff_view.h"
+#include "views/graph/graph_view.h"
+#include "views/table/table_page.h"
+
+namespace megascope {
+
+CompareController::CompareController(JobRunner* jobs, DocumentController* documents, Selection* selection, QWidget* window)
+    : QObject(window), jobs_(jobs), documents_(documents), selection_(selection), window_(window), own_(new Selection(this)),
+      stack_(new QStackedWidget(window)), view_(new GraphDiffView(jobs, stack_)), model_(new DifferenceTableModel(this)) {
+    auto* same = new EmptyState(QStringLiteral("compare"), tr("What differs between both graphs appears here."), {}, stack_);
+    table_ = new TablePage(QStringLiteral("differences"), model_, own_, same, stack_);
+    auto* splitter = new QSplitter(Qt::Vertical, stack_);
+    splitter->addWidget(view_);
+    splitter->addWidget(table_);
+    splitter->setStretchFactor(0, 3);
+    splitter->setStretchFactor(1, 1);
+    splitter->setChildrenCollapsible(false);
+    splitter->setSizes({700, 240});
+    stack_->addWidget(splitter);
+    auto* nothing = new EmptyState(QStringLiteral("compare"), tr("Two graphs side by side appear here: compare the open model with another file."), tr("Compare with… (F7)"), stack_);
+    connect(nothing, &EmptyState::requested, this, &CompareController::chooseFile);
+    stack_->addWidget(nothing);
+    stack_->setCurrentIndex(1);
+
+    connect(view_, &GraphDiffView::compared, this, [this] { model_->setDifferences(view_->differences(), left_->graph, right_->graph); });
+    connect(table_->view()->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
+        if (!following_ && current.isValid()) view_->showDifference(static_cast<std::size_t>(current.data(TableModel::SourceRowRole).toInt()));
+    });
+    connect(view_, &GraphDiffView::differenceShown, this, [this](std::size_t index) {
+        const int row = model_->rowOfDifference(index);
+        following_ = true;
+        if (row >= 0) table_->view()->selectRow(row);
+        following_ = false;
+        const GraphDifference& d = view_->differences()->list[index];
+        const bool left = documents_->model() && documents_->model()->facts == left_, right = documents_->model() && documents_->model()->facts == right_;
+        if (left && d.a.valid()) selection_->select(Pick::of(d.a));
+        else if (right && d.b.valid()) selection_->select(Pick::of(d.b));
+    });
+    connect(view_, &GraphDiffView::picked, this, [this](OprId a, OprId b) {
+        const auto& open = documents_->model();
+        following_ = true;
+        if (open && open->facts == left_ && a.valid()) selection_->select(Pick::of(a));
+        else if (open && open->facts == right_ && b.valid()) selection_->select(Pick::of(b));
+        following_ = false;
+    });
+    connect(selection_, &Selection::changed, this, &CompareController::follow);
+    connect(documents_, &DocumentController::modelClosed, this, &CompareController::close);
+}
+
+QWidget* CompareController::page() const { return stack_; }
+
+void CompareController::buildMenu(QMenu* menu) {
+    QAction* with = menu->addAction(themedIcon(QStringLiteral("compare")), tr("Compare &with…"), this, &CompareController::chooseFile);
+    with->setObjectName(QStringLiteral("compareWithAction"));
+    with->setShortcut(QKeySequence(Qt::Key_F7));
+    with->setToolTip(tr("Show another dump beside the open one, and what differs (F7)"));
+    menu->addSeparator();
+    // F8 is a shortcut of the buttons in the view; the menu names it.
+    QList<QAction*> shownOnly;
+    shownOnly << menu->addAction(tr("&Next difference\tF8"), view_, &GraphDiffView::showNextDifference);
+    shownOnly << menu->addAction(tr("&Previous difference\tShift+F8"), view_, &GraphDiffView::showPreviousDifference);
+    QAction* together = menu->addAction(tr("&Move together"), view_, &GraphDiffView::setMovesTogether);
+    together->setCheckable(true);
+    together->setChecked(view_->movesTogether());
+    shownOnly << together << menu->addAction(tr("&Swap sides"), this, &CompareController::swapSides) << menu->addAction(tr("&End the comparison"), this, &CompareController::close);
+    const auto enable = [with, shownOnly, this] {
+        with->setEnabled(documents_->model() != nullptr);
+        for (QAction* action : shownOnly) action->setEnabled(active());
+    };
+    connect(this, &CompareController::activeChanged, menu, enable);
+    connect(documents_, &DocumentController::modelOpened, menu, enable);
+    connect(documents_, &DocumentController::modelClosed, menu, enable);
+    connect(menu, &QMenu::aboutToShow, together, [together, this] { together->setChecked(view_->movesTogether()); });
+    enable();
+}
+
+bool CompareController::isModelFile(const QString& path) {
+    const auto file = MappedFile::open(std::filesystem::path(path.toStdU16String()));
+    if (!file) return false;
+    switch (sniff((*file)->bytes()).kind) {
+    case FileKind::profile_json:
+    case FileKind::json:
+    case FileKind::gzip: return false;
+    default: return true;
+    }
+}
+
+void CompareController::compare(std::shared_ptr<const GraphFacts> left, std::shared_ptr<const GraphFacts> right, const QString& leftTitle,
+                                const QString& rightTitle) {
+    if (!left || !right) return close();
+    left_ = std::move(left);
+    right_ = std::move(right);
+    leftTitle_ = leftTitle;
+    rightTitle_ = rightTitle;
+    model_->setDifferences(nullptr, nullptr, nullptr);
+    stack_->setCurrentIndex(0);
+    const auto side = [](const std::shared_ptr<const GraphFacts>& facts, const QString& title) {
+        return GraphDiffView::Side{facts->graph, std::shared_ptr<const GraphInfo>(facts, &facts->info),
+                                   tr("%1 · %2").arg(title, tr("%n operators", nullptr, static_cast<int>(facts->graph->oprs().size())))};
+    };
+    view_->setGraphs(side(left_, leftTitle), side(right_, rightTitle));
+    emit activeChanged(true);
+    emit shown();
+}
+
+void CompareController::compareWith(const QString& path) {
+    if (!documents_->model()) return;
+    jobs_->start<OpenedModel>(
+        QStringLiteral("compare/open"), tr("Opening %1").arg(QFileInfo(path).fileName()),
+        [path](const CancelToken& cancel, const Progress& progress) { return DocumentController::readModelFile(path, cancel, progress); }, this,
+        [this, path](JobRunner::Result<OpenedModel> result) {
+            if (!result) {
+                if (result.error().code != ErrorCode::cancelled) emit failed(path, result.error());
+                return;
+            }
+            const auto& open = documents_->model();
+            if (!open) return;
+            // Files of one name in two folders are told apart by the folder.
+            const QFileInfo first(open->path), second(path);
+            const bool alike = first.fileName() == second.fileName();
+            const auto title = [alike](const QFileInfo& file) { return alike ? file.dir().dirName() + QLatin1Char('/') + file.fileName() : file.fileName(); };
+            compare(open->facts, (*result)->facts, title(first), title(second));
+        });
+}
+
+void CompareController::chooseFile() {
+    if (!documents_->model()) return;
+    QSettings settings;
+    const QString path = QFileDialog::getOpenFileName(window_, tr("Compare %1 with").arg(QFileInfo(documents_->model()->path).fileName()),
+                                                      settings.value(QStringLiteral("lastFolder")).toString(), tr("Models (*.mge *.mdl *.lite);;All files (*)"));
+    if (path.isEmpty()) return;
+    settings.setValue(QStringLiteral("lastFolder"), QFileInfo(path).absolutePath());
+    compareWith(path);
+}
+
+void CompareController::swapSides() {
+    if (active()) compare(right_, left_, rightTitle_, leftTitle_);
+}
+
+void CompareController::close() {
+    jobs_->dropSlot(QStringLiteral("compare/open"));
+    if (!active()) return;
+    model_->setDifferences(nullptr, nullptr, nullptr);
+    view_->setGraphs({}, {});
+    left_.reset();
+    right_.reset();
+    stack_->setCurrentIndex(1);
+    emit activeChanged(false);
+}
+
+void CompareController::follow(Pick pick) {
+    if (following_ || !active() || !view_->isVisible()) return;
+    const auto& open = documents_->model();
+    const OprId opr = pick.var.valid() && open ? open->facts->graph->var(pick.var).producer : pick.opr;
+    if (!open || !opr.valid() || !view_->differences()) return;
+    if (open->facts == left_) {
+        view_->first()->setSelectedOpr(opr);
+        view_->second()->setSelectedOpr(view_->differences()->diff.b_of[opr.index()]);
+    } else if (open->facts == right_) {
+        view_->second()->setSelectedOpr(opr);
+        view_->first()->setSelectedOpr(view_->differences()->a_of[opr.index()]);
+    }
+}
+
+} // namespace megascope
