@@ -75,8 +75,9 @@ MainWindow::MainWindow(std::unique_ptr<Runner> runner, QWidget* parent) : QMainW
 }
 
 MainWindow::~MainWindow() {
-    // Views stop their jobs when they go; children go in the order in which they were made, the runner first.
-    delete takeCentralWidget();
+    // Children are deleted in order. The views, which drop their jobs when they go, go before the runner: it is made the last one.
+    jobs_->setParent(nullptr);
+    jobs_->setParent(this);
 }
 
 void MainWindow::buildCentre() {
