@@ -42,13 +42,12 @@ std::string output_label(const Opr& opr, std::size_t output) {
 
 class ResultGraphMaker {
 public:
-    ResultGraphMaker(const TraceResult& result, const ResultGraphOptions& options)
-        : result_(result), options_(options), vars_(result.vars.size()) {}
+    explicit ResultGraphMaker(const TraceResult& result) : result_(result), vars_(result.vars.size()) {}
 
     Expected<void> add_inputs(const std::vector<TraceInputBinding>& inputs);
     Expected<void> add_constants();
     Expected<void> add_items();
-    Expected<std::shared_ptr<const Graph>> finish(const std::vector<TraceOutputBinding>& outputs);
+    Expected<std::shared_ptr<const Graph>> finish(const std::vector<TraceOutputBinding>& outputs, int opt_level);
 
 private:
     Expected<void> add_opr(const TraceItem& item);
@@ -65,7 +64,6 @@ private:
     void make_names_unique(const std::vector<TraceOutputBinding>& outputs);
 
     const TraceResult& result_;
-    const ResultGraphOptions& options_;
     GraphBuilder builder_;
     std::vector<VarId> vars_; ///< by trace var
     std::size_t next_id_ = 0;
@@ -74,8 +72,7 @@ private:
 Expected<void> ResultGraphMaker::add_inputs(const std::vector<TraceInputBinding>& inputs) {
     for (const TraceInputBinding& input : inputs) {
         const TraceVar& var = result_.vars[input.var];
-        std::string name = input.name;
-        if (!var.name.empty() && !(options_.prefer_input_names && !name.empty())) name = var.name;
+        const std::string& name = !input.given.empty() ? input.given : !var.name.empty() ? var.name : input.fallback;
         take_id(1);
         MGS_ASSIGN(vars_[input.var], add_input(builder_, var.dtype, input.shape, dumped_comp_node(var.device), name));
     }
@@ -184,7 +181,7 @@ void ResultGraphMaker::make_names_unique(const std::vector<TraceOutputBinding>& 
     }
 }
 
-Expected<std::shared_ptr<const Graph>> ResultGraphMaker::finish(const std::vector<TraceOutputBinding>& outputs) {
+Expected<std::shared_ptr<const Graph>> ResultGraphMaker::finish(const std::vector<TraceOutputBinding>& outputs, int opt_level) {
     for (const TraceOutputBinding& output : outputs)
         if (!vars_[output.var].valid())
             return fail(ErrorCode::invalid_argument, "An output of the traced function is a tensor from outside that the trace did not keep.");
@@ -204,7 +201,7 @@ Expected<std::shared_ptr<const Graph>> ResultGraphMaker::finish(const std::vecto
     for (const Opr& opr : whole->oprs())
         if (needed[opr.id.index()]) MGS_TRY(rewriter.copy(opr.id));
     MGS_ASSIGN(std::shared_ptr<const Graph> graph, rewriter.finish());
-    return options_.opt_level < 1 ? graph : rebuild_graph(std::move(graph));
+    return opt_level < 1 ? graph : rebuild_graph(std::move(graph));
 }
 
 } // namespace
@@ -216,12 +213,12 @@ std::string item_name(const TraceItem& item) {
 }
 
 Expected<std::shared_ptr<const Graph>> graph_of_result(const TraceResult& result, const std::vector<TraceInputBinding>& inputs,
-                                                       const std::vector<TraceOutputBinding>& outputs, const ResultGraphOptions& options) {
-    ResultGraphMaker maker(result, options);
+                                                       const std::vector<TraceOutputBinding>& outputs, int opt_level) {
+    ResultGraphMaker maker(result);
     MGS_TRY(maker.add_inputs(inputs));
     MGS_TRY(maker.add_constants());
     MGS_TRY(maker.add_items());
-    return maker.finish(outputs);
+    return maker.finish(outputs, opt_level);
 }
 
 } // namespace megascope

@@ -278,15 +278,15 @@ Expected<std::shared_ptr<const Graph>> Trace::to_graph(const std::vector<std::st
                                                      " given, but the function has " + std::to_string(output_marks_.size()) + " outputs");
     std::vector<TraceInputBinding> inputs;
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
-        const bool given = !arg_names.empty() && !arg_names[i].empty();
-        inputs.push_back({*result_->find_mark(arguments_[i].mark), given ? arg_names[i] : arguments_[i].mark, arguments_[i].shape});
+        const std::string given = arg_names.empty() ? std::string() : arg_names[i];
+        inputs.push_back({*result_->find_mark(arguments_[i].mark), given, arguments_[i].mark, arguments_[i].shape});
     }
     std::vector<TraceOutputBinding> outputs;
     for (std::size_t i = 0; i < output_marks_.size(); ++i) {
         const std::string name = mapping_ ? output_names_[i] : output_names.empty() ? std::string() : output_names[i];
         outputs.push_back({*result_->find_mark(output_marks_[i]), name});
     }
-    return graph_of_result(*result_, inputs, outputs, {.prefer_input_names = !arg_names.empty(), .opt_level = options_.opt_level});
+    return graph_of_result(*result_, inputs, outputs, options_.opt_level);
 }
 
 ExcludeFromTrace::ExcludeFromTrace() {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <random>
 #include <string>
 
+#include "tensor/element.h"
 #include "tensor/npz.h"
 #include "trace/functional/elemwise.h"
 #include "trace/functional/indexing.h"
@@ -139,6 +142,43 @@ inline EagerTensor transformer(Weights& w, const EagerTensor& words) {
         x = x + linear(w, "f2", path + "f2", wide, 64, 32);
     }
     return linear(w, "head", "head", x, 32, 50);
+}
+
+struct Net {
+    const char* name;
+    EagerTensor (*forward)(Weights&, const EagerTensor&);
+    DType dtype;
+    Shape shape;
+};
+inline const Net nets[] = {
+    {"lenet", lenet, DTypeId::float32, {1, 1, 28, 28}},
+    {"resnet18_w4", resnet18, DTypeId::float32, {1, 3, 64, 64}},
+    {"transformer_tiny", transformer, DTypeId::int32, {2, 6}},
+};
+
+inline EagerTensor random_input(const Net& net) {
+    std::mt19937 random(3);
+    TensorBuffer buffer(net.dtype, net.shape);
+    for (std::size_t i = 0; i < net.shape.elements(); ++i) {
+        const double value = std::uniform_real_distribution<double>(0, 50)(random);
+        if (net.dtype.is_integer())
+            store_integer(buffer.ref(), i, static_cast<std::int64_t>(value));
+        else
+            store_real(buffer.ref(), i, value / 25 - 1);
+    }
+    return EagerTensor(std::move(buffer).freeze());
+}
+
+/// Largest |a - b| relative to the largest |a|.
+inline double difference(const Tensor& a, const Tensor& b) {
+    if (!(a.shape() == b.shape())) return INFINITY;
+    const std::vector<double> x = to_real(a.aligned().ref()), y = to_real(b.aligned().ref());
+    double worst = 0, scale = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        worst = std::max(worst, std::abs(x[i] - y[i]));
+        scale = std::max(scale, std::abs(x[i]));
+    }
+    return worst / std::max(scale, 1e-30);
 }
 
 } // namespace megascope::test
