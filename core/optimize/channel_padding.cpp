@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "optimize/layout_rewrite.h"
 #include "optimize/layout_passes.h"
+#include "optimize/layout_rewrite.h"
 
 namespace megascope {
 namespace {
@@ -14,6 +14,7 @@ public:
         : g_(graph), rewrite_(graph), layout_(layout), weights_only_(weights_only) {
         rewrite_.check(true, false);
         rewrite_.endpoint_rule([this](VarId fresh, VarId old) { return equal_shapes(g_, old, fresh) ? fresh : cut(fresh, old); });
+        rewrite_.input_rule([this](OprId, VarId fresh, VarId old) { return padded(old) ? cut(fresh, old) : fresh; });
         if (layout == LayoutTransform::nchw64) {
             rule({"ConvBiasForward"}, &Padding::conv_bias_nchw64);
             rule({"ConvolutionBackwardData"}, &Padding::deconvolution_nchw64);
@@ -24,7 +25,8 @@ public:
         rule({"Pooling", "WarpPerspective", "WarpAffine", "AdaptivePooling", "Resize"}, &Padding::image_opr);
         rule({"ElemwiseMultiType", "Elemwise", "TypeCvt", "PowC"}, &Padding::elementwise);
         rule({"Reduce", "Subtensor"}, &Padding::conditional);
-        rule({"Reshape", "AxisAddRemove", "GetVarShape", "Concat", "Dimshuffle", "Argmax", "Argmin", "IncrSubtensor", "AssertEqual"},
+        rule({"Reshape", "AxisAddRemove", "GetVarShape", "Concat", "Dimshuffle", "Argmax", "Argmin", "IncrSubtensor",
+              "AssertEqual"},
              &Padding::cut_inputs);
     }
     std::size_t run() { return rewrite_.run(); }
@@ -43,8 +45,10 @@ private:
     static std::int64_t missing(std::int64_t channels, std::int64_t pack) { return (pack - channels % pack) % pack; }
     /// Channels that are missing to a full pack; `known` tells whether this dtype is padded at all.
     [[nodiscard]] bool pads(const DType& dtype) const {
-        if (layout_ == LayoutTransform::nchw64) return dtype.id == DTypeId::qint4 || dtype.id == DTypeId::quint4 || dtype.id == DTypeId::qint8;
-        return dtype.id == DTypeId::qint8 || dtype.id == DTypeId::quint8 || dtype.id == DTypeId::float32 || dtype.id == DTypeId::float16;
+        if (layout_ == LayoutTransform::nchw64)
+            return dtype.id == DTypeId::qint4 || dtype.id == DTypeId::quint4 || dtype.id == DTypeId::qint8;
+        return dtype.id == DTypeId::qint8 || dtype.id == DTypeId::quint8 || dtype.id == DTypeId::float32 ||
+               dtype.id == DTypeId::float16;
     }
     [[nodiscard]] std::int64_t missing_channels(const DType& dtype, std::int64_t channels, bool convolution) const {
         if (layout_ == LayoutTransform::nchw88) return missing(channels, 8);
@@ -64,21 +68,25 @@ private:
         param.set("axis", static_cast<std::int64_t>(axis));
         return g_.insert1(make_opr("Concat", {x, padding}, {std::move(param)}));
     }
-    [[nodiscard]] bool is_channel_wise_filter(VarId x) const { return ndim_of(g_, x) == 5 && size_of(g_, x, 1) == 1 && size_of(g_, x, 2) == 1; }
+    [[nodiscard]] bool is_channel_wise_filter(VarId x) const {
+        return ndim_of(g_, x) == 5 && size_of(g_, x, 1) == 1 && size_of(g_, x, 2) == 1;
+    }
     VarId pad_in(OprId id, VarId x, std::int64_t count) {
         if (ndim_of(g_, x) == 4) return with_zeros(x, 1, count);
         require(g_, id, is_channel_wise_filter(x), "The channels of a group convolution cannot be padded.");
         return with_zeros(x, 0, count);
     }
     VarId pad_out(OprId id, VarId x, std::int64_t count) {
-        require(g_, id, ndim_of(g_, x) == 4 || is_channel_wise_filter(x), "The channels of a group convolution cannot be padded.");
+        require(g_, id, ndim_of(g_, x) == 4 || is_channel_wise_filter(x),
+                "The channels of a group convolution cannot be padded.");
         return with_zeros(x, 0, count);
     }
 
     /// The channels that `old` has, of a padded tensor.
     VarId cut(VarId x, VarId old) {
         const Shape &now = *g_.shape(x), &before = *g_.shape(old);
-        require(g_, g_.owner(old), now.ndim() == 4 && before.ndim() == 4 && now[0] == before[0] && now[2] == before[2] && now[3] == before[3],
+        require(g_, g_.owner(old),
+                now.ndim() == 4 && before.ndim() == 4 && now[0] == before[0] && now[2] == before[2] && now[3] == before[3],
                 "Padded channels can only be cut off an image in NCHW.");
         if (now[1] == before[1]) return x;
         std::vector<VarId> inputs = {x};
@@ -95,7 +103,8 @@ private:
     /// Dense convolution: output channels are filled up; input channels follow what the input already has.
     OprId dense_convolution(OprId id, const NewInputs& in) {
         const Opr& opr = g_.opr(id);
-        require(g_, id, equal_shapes(g_, opr.inputs[1], in[1]), "The filter of a convolution must not be padded by other operators.");
+        require(g_, id, equal_shapes(g_, opr.inputs[1], in[1]),
+                "The filter of a convolution must not be padded by other operators.");
         const DType dtype = g_.dtype(opr.inputs[0]);
         if (!pads(dtype)) return rewrite_.copy(id, in);
         NewInputs now = in;
@@ -104,8 +113,10 @@ private:
             // The producer's dtype may differ, and with it what its channels were filled up to.
             const std::int64_t more = weights_only_ ? 0 : missing_channels(dtype, new_ic, true);
             std::int64_t filter_more = missing_channels(dtype, ic, true);
-            if (more != 0) now[0] = pad_in(id, in[0], more);
-            else filter_more = new_ic - ic;
+            if (more != 0)
+                now[0] = pad_in(id, in[0], more);
+            else
+                filter_more = new_ic - ic;
             if (filter_more != 0) now[1] = pad_in(id, in[1], filter_more);
         } else {
             require(g_, id, new_ic == ic, "Its input has another number of channels than its filter.");
@@ -119,7 +130,8 @@ private:
         if (more != 0) {
             now[1] = pad_out(id, now[1], more);
             // A bias of the output's size may come from a padded operator. (MegEngine pads it again; such a dump cannot run.)
-            if (const std::int64_t bias_more = now.size() >= 3 ? size_of(g_, now[1], 0) - size_of(g_, now[2], 1) : 0; bias_more > 0)
+            if (const std::int64_t bias_more = now.size() >= 3 ? size_of(g_, now[1], 0) - size_of(g_, now[2], 1) : 0;
+                bias_more > 0)
                 now[2] = pad_in(id, now[2], bias_more);
             padded_.insert(id);
         }
@@ -131,7 +143,8 @@ private:
         if (ndim_of(g_, opr.inputs[1]) == 4) return dense_convolution(id, in);
         require(g_, id, ndim_of(g_, opr.inputs[1]) == 5, "Its filter has neither 4 nor 5 axes.");
         if (!is_channel_wise_filter(opr.inputs[1])) return cut_inputs(id, in);
-        require(g_, id, equal_shapes(g_, opr.inputs[1], in[1]), "The filter of a convolution must not be padded by other operators.");
+        require(g_, id, equal_shapes(g_, opr.inputs[1], in[1]),
+                "The filter of a convolution must not be padded by other operators.");
         NewInputs now = in;
         if (pads(g_.dtype(opr.inputs[0])) && padded(opr.inputs[0])) {
             const std::int64_t more = size_of(g_, in[0], 1) - size_of(g_, opr.inputs[1], 0);
@@ -146,14 +159,17 @@ private:
 
     OprId conv_bias_nchw64(OprId id, const NewInputs& in) {
         const Opr& opr = g_.opr(id);
-        require(g_, id, ndim_of(g_, opr.inputs[1]) == 4, "The NCHW64 layout only supports padding channels in dense convolutions.");
+        require(g_, id, ndim_of(g_, opr.inputs[1]) == 4,
+                "The NCHW64 layout only supports padding channels in dense convolutions.");
         if (pads(g_.dtype(opr.inputs[0]))) return dense_convolution(id, in);
         return not_padded(id, in, 0);
     }
 
     OprId not_padded(OprId id, const NewInputs& in, std::size_t source) {
         const VarId x = g_.opr(id).inputs[source];
-        require(g_, id, !padded(x), "It computes in " + g_.dtype(x).text() + ", for which channels cannot be padded, but its input " + g_.name(x) + " is padded.");
+        require(g_, id, !padded(x),
+                "It computes in " + g_.dtype(x).text() + ", for which channels cannot be padded, but its input " + g_.name(x) +
+                    " is padded.");
         return rewrite_.copy(id, in);
     }
 
@@ -202,8 +218,10 @@ private:
             if (padded(opr.inputs[i])) {
                 any = true;
                 const std::int64_t now = size_of(g_, in[i], 1);
-                if (channels == 0) channels = now;
-                else same = channels == now;
+                if (channels == 0)
+                    channels = now;
+                else
+                    same = channels == now;
             }
             all &= padded(opr.inputs[i]) && same;
         }

@@ -2,8 +2,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "optimize/layout_rewrite.h"
 #include "optimize/layout_passes.h"
+#include "optimize/layout_rewrite.h"
 
 namespace megascope {
 namespace {
@@ -33,7 +33,10 @@ std::optional<Nonlinearity> find_mode(const std::array<FusedMode, n>& modes, Ele
 bool fusable_convolution(const Opr& opr) {
     if (opr.type != "Convolution") return false;
     switch (format_of(opr)) {
-    case ImageFormat::nhwcd4: case ImageFormat::nhwc: case ImageFormat::nchw: case ImageFormat::nchw4: return true;
+    case ImageFormat::nhwcd4:
+    case ImageFormat::nhwc:
+    case ImageFormat::nchw:
+    case ImageFormat::nchw4: return true;
     default: return false;
     }
 }
@@ -41,7 +44,9 @@ bool fusable_convolution(const Opr& opr) {
 bool fusable_conv_bias(const Opr& opr) {
     if (opr.type != "ConvBiasForward" || opr.inputs.size() != 3) return false;
     switch (format_of(opr)) {
-    case ImageFormat::nhwc: case ImageFormat::nchw: case ImageFormat::nchw4: return true;
+    case ImageFormat::nhwc:
+    case ImageFormat::nchw:
+    case ImageFormat::nchw4: return true;
     default: return false;
     }
 }
@@ -80,8 +85,10 @@ public:
     std::size_t run() {
         for (const OprId id : graph_.order()) {
             const VarId fused = fuse(id);
-            if (fused.valid()) rewriter_.replace(graph_.output(id), fused);
-            else rewriter_.auto_replace(id);
+            if (fused.valid())
+                rewriter_.replace(graph_.output(id), fused);
+            else
+                rewriter_.auto_replace(id);
         }
         return rewriter_.apply();
     }

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "opr/catalogue.h"
-#include "optimize/layout_rewrite.h"
 #include "optimize/layout_passes.h"
+#include "optimize/layout_rewrite.h"
 #include "tensor/element.h"
 
 namespace megascope {
@@ -26,8 +26,10 @@ public:
         for (const OprId id : g_.order()) {
             const Opr& opr = g_.opr(id);
             std::optional<OprId> image;
-            if (opr.type == "Dimshuffle") image = image_of_shuffle(id, true);
-            else if (opr.type == "TypeCvt" && is_dtype(opr.outputs[0], DTypeId::qint8)) image = image_of_shuffle(g_.owner(opr.inputs[0]), false);
+            if (opr.type == "Dimshuffle")
+                image = image_of_shuffle(id, true);
+            else if (opr.type == "TypeCvt" && is_dtype(opr.outputs[0], DTypeId::qint8))
+                image = image_of_shuffle(g_.owner(opr.inputs[0]), false);
             if (image && closed(id, *image)) {
                 if (const VarId fused = fuse(opr, rewriter.get(g_.output(*image))); fused.valid()) {
                     rewriter.replace(opr.outputs[0], fused);
@@ -56,7 +58,8 @@ private:
     [[nodiscard]] bool all_elements(const Opr& constant, double value, std::initializer_list<DTypeId> dtypes, bool one) const {
         if (constant.type != "ImmutableTensor") return false;
         const std::optional<Tensor> stored = g_.stored_value(constant.outputs[0]);
-        if (!stored || std::ranges::find(dtypes, stored->dtype().id) == dtypes.end() || (one && stored->elements() != 1)) return false;
+        if (!stored || std::ranges::find(dtypes, stored->dtype().id) == dtypes.end() || (one && stored->elements() != 1))
+            return false;
         for (std::size_t i = 0; i < stored->elements(); ++i)
             if (real_at(stored->ref(), i) != value) return false;
         return true;
@@ -67,7 +70,9 @@ private:
         if (opr.type != "Elemwise" || opr.param().enum_name("mode") != "ADD") return std::nullopt;
         for (std::size_t i = 0; i < 2; ++i) {
             const Opr& convert = source(opr, i);
-            if (convert.type != "TypeCvt" || !is_dtype(convert.outputs[0], DTypeId::float32) || !is_dtype(convert.inputs[0], DTypeId::uint8)) continue;
+            if (convert.type != "TypeCvt" || !is_dtype(convert.outputs[0], DTypeId::float32) ||
+                !is_dtype(convert.inputs[0], DTypeId::uint8))
+                continue;
             if (all_elements(source(opr, 1 - i), -128, {DTypeId::float32}, true)) return g_.owner(convert.inputs[0]);
         }
         return std::nullopt;
@@ -132,7 +137,8 @@ private:
             for (const int axis : {0, 2, 3, 4}) {
                 Param index = make_param("IndexDescMaskDump");
                 index.set("items", std::vector<IndexItem>{{.axis = 0, .idx = true}});
-                sizes.push_back(g_.insert1(make_opr("Subtensor", {shape, g_.scalar(axis, DTypeId::int32, fused)}, {std::move(index)})));
+                sizes.push_back(
+                    g_.insert1(make_opr("Subtensor", {shape, g_.scalar(axis, DTypeId::int32, fused)}, {std::move(index)})));
             }
             const VarId target = g_.insert1(make_opr("Concat", sizes, {make_param("Axis")}));
             fused = g_.insert1(make_opr("Reshape", {fused, target}, {make_param("OptionalAxisV1")}));

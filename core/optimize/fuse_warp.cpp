@@ -1,7 +1,7 @@
 #include <optional>
 
-#include "optimize/layout_rewrite.h"
 #include "optimize/layout_passes.h"
+#include "optimize/layout_rewrite.h"
 
 namespace megascope {
 namespace {
@@ -24,16 +24,19 @@ std::optional<Match> find(const Workspace& graph, const UniqueReaders& single_re
     const OprId before = graph.owner(last.inputs[0]);
     const Opr& opr = graph.opr(before);
     if (opr.type == "WarpPerspective") {
-        if (!eight_bits(graph, opr.inputs[0]) || format_of(opr) != ImageFormat::nchw || !single_reader(opr.inputs[0])) return std::nullopt;
+        if (!eight_bits(graph, opr.inputs[0]) || format_of(opr) != ImageFormat::nchw || !single_reader(opr.inputs[0]))
+            return std::nullopt;
         if (to_float) return Match{before, ImageFormat::nchw};
         if (ndim_of(graph, opr.inputs[0]) < 2 || size_of(graph, opr.inputs[0], 1) >= 4) return std::nullopt;
         return Match{before, ImageFormat::nchw_nchw4_ic_small};
     }
-    if (opr.type != "Dimshuffle" || opr.param().list("pattern") != std::vector<std::int64_t>{0, 3, 1, 2} || !single_reader(opr.inputs[0]))
+    if (opr.type != "Dimshuffle" || opr.param().list("pattern") != std::vector<std::int64_t>{0, 3, 1, 2} ||
+        !single_reader(opr.inputs[0]))
         return std::nullopt;
     const OprId warp_id = graph.owner(opr.inputs[0]);
     const Opr& warp = graph.opr(warp_id);
-    if (warp.type != "WarpPerspective" || !eight_bits(graph, warp.inputs[0]) || format_of(warp) != ImageFormat::nhwc) return std::nullopt;
+    if (warp.type != "WarpPerspective" || !eight_bits(graph, warp.inputs[0]) || format_of(warp) != ImageFormat::nhwc)
+        return std::nullopt;
     if (to_float) return Match{warp_id, ImageFormat::nhwc_nchw};
     if (ndim_of(graph, warp.inputs[0]) < 4 || size_of(graph, warp.inputs[0], 3) >= 4) return std::nullopt;
     return Match{warp_id, ImageFormat::nhwc_nchw4_ic_small};
@@ -54,8 +57,10 @@ std::size_t fuse_warp(Workspace& graph) {
     Rewriter rewriter(graph);
     for (const OprId id : graph.order()) {
         const std::optional<Match> match = find(graph, single_reader, graph.opr(id));
-        if (match) rewriter.replace(graph.output(id), fuse(graph, rewriter, *match, graph.dtype(graph.output(id))));
-        else rewriter.auto_replace(id);
+        if (match)
+            rewriter.replace(graph.output(id), fuse(graph, rewriter, *match, graph.dtype(graph.output(id))));
+        else
+            rewriter.auto_replace(id);
     }
     return rewriter.apply();
 }

@@ -1,7 +1,7 @@
 #include <unordered_set>
 
-#include "optimize/layout_rewrite.h"
 #include "optimize/layout_passes.h"
+#include "optimize/layout_rewrite.h"
 
 namespace megascope {
 namespace {
@@ -13,8 +13,10 @@ class Chwn4 {
 public:
     explicit Chwn4(Workspace& graph) : g_(graph), rewrite_(graph) {
         rewrite_.endpoint_rule([this](VarId fresh, VarId) { return changed(fresh) ? back(fresh) : fresh; });
+        rewrite_.input_rule([this](OprId, VarId fresh, VarId) { return changed(fresh) ? back(fresh) : fresh; });
         rewrite_.rule({"ConvBiasForward"}, [this](OprId id, const NewInputs& in) { return conv_bias(id, in); });
-        rewrite_.rule({"Elemwise", "TypeCvt", "ElemwiseMultiType", "PowC"}, [this](OprId id, const NewInputs& in) { return elementwise(id, in); });
+        rewrite_.rule({"Elemwise", "TypeCvt", "ElemwiseMultiType", "PowC"},
+                      [this](OprId id, const NewInputs& in) { return elementwise(id, in); });
         rewrite_.rule({"Pooling"}, [this](OprId id, const NewInputs& in) { return pooling(id, in); });
         rewrite_.rule({"WarpAffine", "WarpPerspective", "Resize"}, [this](OprId id, const NewInputs& in) {
             if (format_of(g_.opr(id)) != ImageFormat::nchw4) return unchanged(id, in);
@@ -35,7 +37,8 @@ private:
     }
 
     OprId unchanged(OprId id, const NewInputs& in) {
-        for (const VarId x : in) require(g_, id, !changed(x), "It does not work in NCHW4, so none of its inputs may be in CHWN4.");
+        for (const VarId x : in)
+            require(g_, id, !changed(x), "It does not work in NCHW4, so none of its inputs may be in CHWN4.");
         return rewrite_.copy(id, in);
     }
 

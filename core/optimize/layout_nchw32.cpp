@@ -1,5 +1,5 @@
-#include "optimize/layout_rewrite.h"
 #include "optimize/layout_passes.h"
+#include "optimize/layout_rewrite.h"
 
 namespace megascope {
 namespace {
@@ -13,10 +13,15 @@ public:
         rewrite_.endpoint_rule([this](VarId fresh, VarId old) {
             return equal_shapes(g_, old, fresh) ? fresh : rewrite_.placeholder(fresh, {F::nchw_c32, F::nchw_c4});
         });
+        rewrite_.input_rule([this](OprId, VarId fresh, VarId old) {
+            return pack_of(old) == 4 && pack_of(fresh) == 32 ? rewrite_.placeholder(fresh, {F::nchw_c32, F::nchw_c4}) : fresh;
+        });
         rewrite_.rule({"ConvBiasForward"}, [this](OprId id, const NewInputs& in) { return conv_bias(id, in); });
-        rewrite_.rule({"Elemwise", "TypeCvt", "ElemwiseMultiType", "PowC"}, [this](OprId id, const NewInputs& in) { return elementwise(id, in); });
+        rewrite_.rule({"Elemwise", "TypeCvt", "ElemwiseMultiType", "PowC"},
+                      [this](OprId id, const NewInputs& in) { return elementwise(id, in); });
         rewrite_.rule({"Pooling"}, [this](OprId id, const NewInputs& in) { return pooling(id, in); });
-        rewrite_.rule({"WarpAffine", "WarpPerspective", "Resize"}, [this](OprId id, const NewInputs& in) { return image_opr(id, in); });
+        rewrite_.rule({"WarpAffine", "WarpPerspective", "Resize"},
+                      [this](OprId id, const NewInputs& in) { return image_opr(id, in); });
         rewrite_.rule({"Reduce", "Concat", "Reshape", "GetVarShape", "Dimshuffle", "BatchConvBiasForward"},
                       [this](OprId id, const NewInputs& in) { return back(id, in, F::nchw_c4); });
     }
@@ -25,7 +30,9 @@ public:
 private:
     /// Last axis of a 5-dim tensor; 0 otherwise.
     [[nodiscard]] std::int64_t pack_of(VarId x) const { return ndim_of(g_, x) == 5 ? size_of(g_, x, 4) : 0; }
-    [[nodiscard]] bool changed(OprId id, std::size_t i, const NewInputs& in) const { return !equal_shapes(g_, g_.opr(id).inputs[i], in[i]); }
+    [[nodiscard]] bool changed(OprId id, std::size_t i, const NewInputs& in) const {
+        return !equal_shapes(g_, g_.opr(id).inputs[i], in[i]);
+    }
 
     VarId to_32(OprId id, VarId x) {
         if (pack_of(x) == 4) return rewrite_.placeholder(x, {F::nchw_c4, F::nchw_c32});
@@ -100,7 +107,8 @@ private:
         if (format == ImageFormat::nchw) return back(id, in, F::nchw);
         if (format == ImageFormat::nchw4) return back(id, in, F::nchw_c4);
         for (std::size_t i = 0; i < in.size(); ++i)
-            require(g_, id, !changed(id, i, in), "An image operator that is neither in NCHW nor NCHW4 cannot read inputs in NCHW32.");
+            require(g_, id, !changed(id, i, in),
+                    "An image operator that is neither in NCHW nor NCHW4 cannot read inputs in NCHW32.");
         return rewrite_.copy(id, in);
     }
 
@@ -108,7 +116,8 @@ private:
         NewInputs now = in;
         for (std::size_t i = 0; i < in.size(); ++i) {
             if (!changed(id, i, in)) continue;
-            require(g_, id, pack_of(g_.opr(id).inputs[i]) == 4 && pack_of(in[i]) == 32, "One of its inputs changed, but not from NCHW4 to NCHW32.");
+            require(g_, id, pack_of(g_.opr(id).inputs[i]) == 4 && pack_of(in[i]) == 32,
+                    "One of its inputs changed, but not from NCHW4 to NCHW32.");
             now[i] = rewrite_.placeholder(in[i], {F::nchw_c32, to});
         }
         return rewrite_.copy(id, now);

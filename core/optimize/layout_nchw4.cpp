@@ -1,7 +1,7 @@
 #include <optional>
 
-#include "optimize/layout_rewrite.h"
 #include "optimize/layout_passes.h"
+#include "optimize/layout_rewrite.h"
 
 namespace megascope {
 namespace {
@@ -17,10 +17,19 @@ public:
         rewrite_.rule({"ConvolutionBackwardData"}, [this](OprId id, const NewInputs& in) { return deconvolution(id, in); });
         rewrite_.rule({"ConvBiasForward"}, [this](OprId id, const NewInputs& in) { return conv_bias(id, in); });
         rewrite_.rule({"BatchConvBiasForward"}, [this](OprId id, const NewInputs& in) { return batch_conv_bias(id, in); });
-        rewrite_.rule({"Pooling", "Resize", "WarpPerspective"}, [this](OprId id, const NewInputs& in) { return image_opr(id, in); });
-        rewrite_.rule({"Elemwise", "TypeCvt", "ElemwiseMultiType", "PowC"}, [this](OprId id, const NewInputs& in) { return elementwise(id, in); });
-        // Reshape is not among them in MegEngine either: it reads the packed tensor.
-        rewrite_.rule({"Concat", "Subtensor", "GetVarShape", "Dimshuffle", "Reduce", "AssertEqual", "IncrSubtensor", "WarpAffine", "AdaptivePooling"},
+        rewrite_.rule({"Pooling", "Resize", "WarpPerspective"},
+                      [this](OprId id, const NewInputs& in) { return image_opr(id, in); });
+        rewrite_.rule({"Elemwise", "TypeCvt", "ElemwiseMultiType", "PowC"},
+                      [this](OprId id, const NewInputs& in) { return elementwise(id, in); });
+        rewrite_.input_rule([this](OprId id, VarId fresh, VarId old) {
+            if (ndim_of(g_, old) != 4 || !is_packed(fresh)) return fresh;
+            // MegEngine lets a Reshape read the packed tensor, which gives the same elements in the same order for 1×1 images
+            // only.
+            const bool same_order = size_of(g_, fresh, 2) == 1 && size_of(g_, fresh, 3) == 1;
+            return same_order && g_.is(id, "Reshape") ? fresh : unpacked(fresh);
+        });
+        rewrite_.rule({"Concat", "Subtensor", "GetVarShape", "Dimshuffle", "Reduce", "AssertEqual", "IncrSubtensor", "WarpAffine",
+                       "AdaptivePooling"},
                       [this](OprId id, const NewInputs& in) { return unpacked_inputs(id, in); });
     }
     std::size_t run() { return rewrite_.run(); }
@@ -112,8 +121,11 @@ private:
         NewInputs now = in;
         for (VarId& x : now) {
             if (!any_packed) break;
-            if (ndim_of(g_, x) == 4) x = rewrite_.placeholder(x, to_packed);
-            else require(g_, id, is_packed(x) || is_scalar_shape(g_, x), "It mixes a tensor in NCHW4 with one that has neither 4 nor 5 axes nor one element.");
+            if (ndim_of(g_, x) == 4)
+                x = rewrite_.placeholder(x, to_packed);
+            else
+                require(g_, id, is_packed(x) || is_scalar_shape(g_, x),
+                        "It mixes a tensor in NCHW4 with one that has neither 4 nor 5 axes nor one element.");
         }
         return rewrite_.copy(id, now);
     }

@@ -2,8 +2,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "optimize/layout_rewrite.h"
 #include "optimize/layout_passes.h"
+#include "optimize/layout_rewrite.h"
 
 namespace megascope {
 namespace {
@@ -28,20 +28,21 @@ class Nchw64 {
 public:
     explicit Nchw64(Workspace& graph) : g_(graph), rewrite_(graph) {
         rewrite_.check(true, false);
-        rewrite_.endpoint_rule([this](VarId fresh, VarId old) {
-            return equal_shapes(g_, old, fresh) ? fresh : converted(fresh, I::nchw);
-        });
+        rewrite_.endpoint_rule(
+            [this](VarId fresh, VarId old) { return equal_shapes(g_, old, fresh) ? fresh : converted(fresh, I::nchw); });
+        rewrite_.input_rule([this](OprId, VarId fresh, VarId) { return converted(fresh, I::nchw); });
         rewrite_.rule({"ConvBiasForward"}, [this](OprId id, const NewInputs& in) { return conv_bias(id, in); });
         rewrite_.rule({"ConvolutionBackwardData"}, [this](OprId id, const NewInputs& in) { return deconvolution(id, in); });
-        rewrite_.rule({"Elemwise", "TypeCvt", "ElemwiseMultiType", "PowC"}, [this](OprId id, const NewInputs& in) { return elementwise(id, in); });
+        rewrite_.rule({"Elemwise", "TypeCvt", "ElemwiseMultiType", "PowC"},
+                      [this](OprId id, const NewInputs& in) { return elementwise(id, in); });
         rewrite_.rule({"WarpPerspective"}, [this](OprId id, const NewInputs& in) { return warp_perspective(id, in); });
         rewrite_.rule({"Pooling"}, [this](OprId id, const NewInputs& in) { return pooling(id, in); });
-        // MegEngine leaves AssertEqual out, which then compares a packed tensor with a plain one.
-        rewrite_.rule({"Reduce", "Concat", "Reshape", "GetVarShape", "Dimshuffle", "Subtensor", "AssertEqual"}, [this](OprId id, const NewInputs& in) {
-            NewInputs now = in;
-            for (VarId& x : now) x = converted(x, I::nchw);
-            return rewrite_.copy(id, now);
-        });
+        rewrite_.rule({"Reduce", "Concat", "Reshape", "GetVarShape", "Dimshuffle", "Subtensor"},
+                      [this](OprId id, const NewInputs& in) {
+                          NewInputs now = in;
+                          for (VarId& x : now) x = converted(x, I::nchw);
+                          return rewrite_.copy(id, now);
+                      });
     }
     std::size_t run() { return rewrite_.run(); }
 
@@ -70,7 +71,8 @@ private:
 
     /// int8 products with these bias and z dtypes?
     [[nodiscard]] bool int8_conv(const NewInputs& in, DTypeId bias, DTypeId z) const {
-        return is(in[0], DTypeId::qint8) && is(in[1], DTypeId::qint8) && (in.size() < 3 || is(in[2], bias)) && (in.size() < 4 || is(in[3], z));
+        return is(in[0], DTypeId::qint8) && is(in[1], DTypeId::qint8) && (in.size() < 3 || is(in[2], bias)) &&
+               (in.size() < 4 || is(in[3], z));
     }
     [[nodiscard]] bool int4_conv(const NewInputs& in) const {
         return is_int4(g_.dtype(in[0])) && is(in[1], DTypeId::qint4) && (in.size() < 3 || is(in[2], DTypeId::qint32)) &&
@@ -86,7 +88,8 @@ private:
         const DTypeId out = g_.dtype(opr.outputs[0]).id;
         const bool float_output = out == DTypeId::float32;
         if (int8_conv(in, float_output ? DTypeId::float32 : DTypeId::qint32, out)) {
-            require(g_, id, channels_fill(4), "Its channels (" + std::to_string(ic) + " to " + std::to_string(oc) + ") are no multiples of 4.");
+            require(g_, id, channels_fill(4),
+                    "Its channels (" + std::to_string(ic) + " to " + std::to_string(oc) + ") are no multiples of 4.");
             NewInputs now = in;
             for (std::size_t i = 0; i < now.size() && (i < 2 || !float_output); ++i) now[i] = converted(now[i], I::nchw4);
             const OprId fresh = rewrite_.with_format(id, now, float_output ? I::nchw4_nchw : I::nchw4);
@@ -151,8 +154,12 @@ private:
         if (!is(in[0], DTypeId::qint8)) return unchanged(id, in);
         I format = I::nchw4;
         switch (current(in[0])) {
-        case I::nchw: if (size_of(g_, in[0], 1) % 32 == 0) format = I::nchw32; break;
-        case I::nhwc: if (size_of(g_, in[0], 3) % 32 == 0) format = I::nchw32; break;
+        case I::nchw:
+            if (size_of(g_, in[0], 1) % 32 == 0) format = I::nchw32;
+            break;
+        case I::nhwc:
+            if (size_of(g_, in[0], 3) % 32 == 0) format = I::nchw32;
+            break;
         case I::nchw32: format = I::nchw32; break;
         case I::nchw64:
             // MegEngine converts to NCHW32 here and then asks for NCHW4, which its own inference refuses.
@@ -166,7 +173,8 @@ private:
 
     OprId unchanged(OprId id, const NewInputs& in) {
         for (const VarId x : in)
-            require(g_, id, current(x) == I::nchw, "It is not quantized, so none of its inputs may be in another layout than NCHW.");
+            require(g_, id, current(x) == I::nchw,
+                    "It is not quantized, so none of its inputs may be in another layout than NCHW.");
         return rewrite_.copy(id, in);
     }
 

@@ -1,7 +1,7 @@
 #include <optional>
 
-#include "optimize/layout_rewrite.h"
 #include "optimize/layout_passes.h"
+#include "optimize/layout_rewrite.h"
 
 namespace megascope {
 namespace {
@@ -42,16 +42,20 @@ bool hybrid_kernel_exists(const FirstConv& c, std::int64_t pack, const DType& sr
 /// NCHW and writes packs when it is a first convolution with a kernel for that, and stays NCHW otherwise.
 class Nchwxx {
 public:
-    Nchwxx(Workspace& graph, std::size_t pack, bool dot) : g_(graph), rewrite_(graph), pack_(static_cast<std::int64_t>(pack)), dot_(dot) {
+    Nchwxx(Workspace& graph, std::size_t pack, bool dot)
+        : g_(graph), rewrite_(graph), pack_(static_cast<std::int64_t>(pack)), dot_(dot) {
         rewrite_.endpoint_rule([this](VarId fresh, VarId old) { return equal_shapes(g_, old, fresh) ? fresh : unpacked(fresh); });
+        rewrite_.input_rule([this](OprId, VarId fresh, VarId old) {
+            return ndim_of(g_, old) == 4 && is_packed(fresh) ? unpacked(fresh) : fresh;
+        });
         rewrite_.rule({"Convolution", "ConvBiasForward"}, [this](OprId id, const NewInputs& in) { return convolution(id, in); });
         rewrite_.rule({"Pooling", "AdaptivePooling"}, [this](OprId id, const NewInputs& in) { return pooling(id, in); });
         rewrite_.rule({"Resize"}, [this](OprId id, const NewInputs& in) { return resize(id, in); });
         rewrite_.rule({"Concat", "Elemwise", "TypeCvt", "ElemwiseMultiType", "PowC"},
                       [this](OprId id, const NewInputs& in) { return several_inputs(id, in); });
         rewrite_.rule({"Reduce"}, [this](OprId id, const NewInputs& in) { return reduce(id, in); });
-        rewrite_.rule({"ConvolutionBackwardData", "Subtensor", "GetVarShape", "Dimshuffle", "AssertEqual", "IncrSubtensor", "WarpPerspective",
-                       "WarpAffine", "Reshape", "AxisAddRemove", "Argmax", "Broadcast"},
+        rewrite_.rule({"ConvolutionBackwardData", "Subtensor", "GetVarShape", "Dimshuffle", "AssertEqual", "IncrSubtensor",
+                       "WarpPerspective", "WarpAffine", "Reshape", "AxisAddRemove", "Argmax", "Broadcast"},
                       [this](OprId id, const NewInputs& in) { return unpacked_inputs(id, in); });
     }
     std::size_t run() { return rewrite_.run(); }
@@ -73,8 +77,15 @@ private:
         if (ndim_of(g_, in[1]) != 4 || in.size() == 4) return false;
         const Shape& filter = *g_.shape(in[1]);
         const Param& p = opr.param();
-        FirstConv c{.oc = filter[0], .ic = filter[1], .fh = filter[2], .fw = filter[3], .sh = p.integer("stride_h"), .sw = p.integer("stride_w"),
-                    .dh = p.integer("dilate_h"), .dw = p.integer("dilate_w"), .flipped = p.enum_name("mode") == "CONVOLUTION"};
+        FirstConv c{.oc = filter[0],
+                    .ic = filter[1],
+                    .fh = filter[2],
+                    .fw = filter[3],
+                    .sh = p.integer("stride_h"),
+                    .sw = p.integer("stride_w"),
+                    .dh = p.integer("dilate_h"),
+                    .dw = p.integer("dilate_w"),
+                    .flipped = p.enum_name("mode") == "CONVOLUTION"};
         if (opr.type == "ConvBiasForward") {
             const std::string mode = p.enum_name("nonlineMode");
             c.identity = mode == "IDENTITY";
@@ -142,7 +153,8 @@ private:
 
     OprId resize(OprId id, const NewInputs& in) {
         const ImageFormat format = format_of(g_.opr(id));
-        require(g_, id, format == ImageFormat::nchw || format == ImageFormat::nhwc, "Only Resize in NCHW can be converted to a packed layout.");
+        require(g_, id, format == ImageFormat::nchw || format == ImageFormat::nhwc,
+                "Only Resize in NCHW can be converted to a packed layout.");
         if (!is_packed(in[0])) return rewrite_.copy(id, in);
         if (format == ImageFormat::nchw) return rewrite_.with_format(id, in, image_format());
         NewInputs now = in;
@@ -155,15 +167,20 @@ private:
         bool any_packed = false, can_pack = true;
         for (const VarId x : in) {
             const std::size_t ndim = ndim_of(g_, x);
-            if (ndim == 5) any_packed = true;
-            else if (ndim == 4) can_pack &= size_of(g_, x, 1) % pack_ == 0;
-            else if (!is_scalar_shape(g_, x)) can_pack = false;
+            if (ndim == 5)
+                any_packed = true;
+            else if (ndim == 4)
+                can_pack &= size_of(g_, x, 1) % pack_ == 0;
+            else if (!is_scalar_shape(g_, x))
+                can_pack = false;
         }
         if (!any_packed) return rewrite_.copy(id, in);
         NewInputs now = in;
         for (VarId& x : now) {
-            if (can_pack && ndim_of(g_, x) == 4) x = packed(x);
-            else if (!can_pack && is_packed(x)) x = unpacked(x);
+            if (can_pack && ndim_of(g_, x) == 4)
+                x = packed(x);
+            else if (!can_pack && is_packed(x))
+                x = unpacked(x);
         }
         return rewrite_.copy(id, now);
     }

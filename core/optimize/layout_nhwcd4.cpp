@@ -1,7 +1,7 @@
 #include <unordered_set>
 
-#include "optimize/layout_rewrite.h"
 #include "optimize/layout_passes.h"
+#include "optimize/layout_rewrite.h"
 
 namespace megascope {
 namespace {
@@ -11,15 +11,24 @@ class Nhwcd4 {
 public:
     explicit Nhwcd4(Workspace& graph) : g_(graph), rewrite_(graph) {
         rewrite_.endpoint_rule([this](VarId fresh, VarId) { return is_image(fresh) ? from_image(fresh) : fresh; });
+        rewrite_.input_rule([this](OprId id, VarId fresh, VarId old) {
+            const std::string& type = g_.opr(id).type;
+            const bool elementwise = type == "ElemwiseMultiType" || type == "TypeCvt" || type == "PowC";
+            require(g_, id, elementwise || !is_image(fresh) || is_image(old),
+                    "It has no form for NHWCD4 images, and one of its inputs would be one.");
+            return fresh;
+        });
         rewrite_.rule({"Convolution", "ConvBiasForward"}, [this](OprId id, const NewInputs& in) { return convolution(id, in); });
         rewrite_.rule({"ConvolutionBackwardData"}, [this](OprId id, const NewInputs& in) { return deconvolution(id, in); });
-        rewrite_.rule({"Pooling", "Resize", "WarpPerspective", "WarpAffine"}, [this](OprId id, const NewInputs& in) { return image_opr(id, in); });
+        rewrite_.rule({"Pooling", "Resize", "WarpPerspective", "WarpAffine"},
+                      [this](OprId id, const NewInputs& in) { return image_opr(id, in); });
         rewrite_.rule({"Elemwise"}, [this](OprId id, const NewInputs& in) { return elementwise(id, in); });
         rewrite_.rule({"Concat"}, [this](OprId id, const NewInputs& in) { return concat(id, in); });
-        rewrite_.rule({"Reshape", "GetVarShape", "Images2NeibsBackward", "Dimshuffle", "Reduce", "AssertEqual", "Subtensor", "Broadcast",
-                       "IncrSubtensor", "AxisAddRemove"},
+        rewrite_.rule({"Reshape", "GetVarShape", "Images2NeibsBackward", "Dimshuffle", "Reduce", "AssertEqual", "Subtensor",
+                       "Broadcast", "IncrSubtensor", "AxisAddRemove"},
                       [this](OprId id, const NewInputs& in) { return plain_inputs(id, in, in.size()); });
-        rewrite_.rule({"Local", "GroupLocal", "Softmax"}, [this](OprId id, const NewInputs& in) { return plain_inputs(id, in, 1); });
+        rewrite_.rule({"Local", "GroupLocal", "Softmax"},
+                      [this](OprId id, const NewInputs& in) { return plain_inputs(id, in, 1); });
     }
     std::size_t run() { return rewrite_.run() + merge_shuffles(); }
 
@@ -31,12 +40,14 @@ private:
     [[nodiscard]] bool is_image(VarId x) const {
         const Opr& opr = g_.producer(x);
         if (opr.type == "RelayoutFormat") return memory_format(opr).kind == TensorFormat::Kind::image2d_pack4;
-        if (opr.type == "ElemwiseMultiType" || opr.type == "Elemwise" || opr.type == "TypeCvt" || opr.type == "PowC" || opr.type == "Concat") {
+        if (opr.type == "ElemwiseMultiType" || opr.type == "Elemwise" || opr.type == "TypeCvt" || opr.type == "PowC" ||
+            opr.type == "Concat") {
             for (const VarId in : opr.inputs)
                 if (is_image(in)) return true;
             return false;
         }
-        const bool has_format = !opr.params.empty() && opr.param().type().find("format") && opr.param().type().name != "MatrixMul";
+        const bool has_format =
+            !opr.params.empty() && opr.param().type().find("format") && opr.param().type().name != "MatrixMul";
         return has_format && opr.type != "ConvolutionBackwardFilter" && format_of(opr) == ImageFormat::nhwcd4;
     }
 
@@ -116,8 +127,10 @@ private:
         if (untouched && ndim_of(g_, in[0]) > 1 && size_of(g_, in[0], 1) % 4 != 0) return rewrite_.copy(id, in);
         require(g_, id, format_of(opr) == ImageFormat::nchw, "Only image operators in NCHW can be converted to NHWCD4.");
         NewInputs now = in;
-        if (ndim_of(g_, in[0]) == 4) now[0] = to_image(in[0]);
-        else require(g_, id, ndim_of(g_, in[0]) == 5 && is_image(in[0]), "Its input is neither in NCHW nor an NHWCD4 image.");
+        if (ndim_of(g_, in[0]) == 4)
+            now[0] = to_image(in[0]);
+        else
+            require(g_, id, ndim_of(g_, in[0]) == 5 && is_image(in[0]), "Its input is neither in NCHW nor an NHWCD4 image.");
         return rewrite_.with_format(id, now, ImageFormat::nhwcd4);
     }
 
@@ -150,7 +163,8 @@ private:
     OprId elementwise(OprId id, const NewInputs& in) {
         const auto divisible = [&](VarId x) { return ndim_of(g_, x) == 4 && !is_image(x) && size_of(g_, x, 1) % 4 == 0; };
         for (const VarId x : in)
-            if (!divisible(x) && !is_scalar_shape(g_, x) && !(ndim_of(g_, x) == 5 && is_image(x))) return plain_inputs(id, in, in.size());
+            if (!divisible(x) && !is_scalar_shape(g_, x) && !(ndim_of(g_, x) == 5 && is_image(x)))
+                return plain_inputs(id, in, in.size());
         NewInputs now = in;
         for (VarId& x : now)
             if (divisible(x)) x = to_image(x);
@@ -163,8 +177,10 @@ private:
         rewriter.unchecked(true, true);
         for (const OprId id : g_.order()) {
             const VarId merged = merged_shuffle(rewriter, g_.opr(id));
-            if (merged.valid()) rewriter.replace(g_.output(id), merged);
-            else rewriter.auto_replace(id);
+            if (merged.valid())
+                rewriter.replace(g_.output(id), merged);
+            else
+                rewriter.auto_replace(id);
         }
         return rewriter.apply();
     }

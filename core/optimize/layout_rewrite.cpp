@@ -33,14 +33,23 @@ std::size_t LayoutRewrite::run() {
     Rewriter rewriter(graph_);
     rewriter.unchecked(!check_dtype_, !check_shape_);
     for (const OprId opr : graph_.order()) {
-        const auto rule = rules_.find(graph_.opr(opr).type);
-        if (rule == rules_.end() || graph_.opr(opr).inputs.empty()) {
-            rewriter.auto_replace(opr);
-            continue;
-        }
+        if (graph_.opr(opr).inputs.empty()) continue;
         NewInputs inputs;
         for (const VarId in : graph_.opr(opr).inputs) inputs.push_back(rewriter.get(in));
-        const OprId fresh = rule->second(opr, inputs);
+        const auto rule = rules_.find(graph_.opr(opr).type);
+        OprId fresh;
+        if (rule != rules_.end()) {
+            fresh = rule->second(opr, inputs);
+        } else {
+            NewInputs now = inputs;
+            for (std::size_t i = 0; input_rule_ && i < now.size(); ++i)
+                now[i] = input_rule_(opr, inputs[i], graph_.opr(opr).inputs[i]);
+            if (now == inputs) {
+                rewriter.auto_replace(opr);
+                continue;
+            }
+            fresh = graph_.copy(opr, now);
+        }
         for (std::size_t i = 0; i < graph_.opr(opr).outputs.size(); ++i) {
             const VarId from = graph_.output(opr, i);
             VarId to = graph_.output(fresh, i);

@@ -32,6 +32,9 @@ public:
     explicit LayoutRewrite(Workspace& graph) : graph_(graph) {}
 
     void rule(std::initializer_list<std::string_view> types, const Rule& rule);
+    /// For operators without a rule: gives the var that the operator reads instead of `fresh`, which stands for `old`. They know
+    /// nothing of other formats, so `fresh` itself is only right when it is as `old` was.
+    void input_rule(std::function<VarId(OprId opr, VarId fresh, VarId old)> rule) { input_rule_ = std::move(rule); }
     void endpoint_rule(EndpointRule rule) { endpoint_rule_ = std::move(rule); }
     /// Checks of replaced vars (both off unless asked for).
     void check(bool dtype, bool shape) { check_dtype_ = dtype, check_shape_ = shape; }
@@ -53,6 +56,7 @@ private:
     Workspace& graph_;
     std::unordered_map<std::string_view, Rule> rules_;
     EndpointRule endpoint_rule_;
+    std::function<VarId(OprId, VarId, VarId)> input_rule_;
     std::unordered_map<VarId, RelayoutKey> placeholders_;
     bool check_dtype_ = false;
     bool check_shape_ = false;

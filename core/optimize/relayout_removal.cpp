@@ -3,8 +3,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "optimize/layout_rewrite.h"
 #include "optimize/layout_passes.h"
+#include "optimize/layout_rewrite.h"
 
 namespace megascope {
 namespace {
@@ -32,7 +32,9 @@ public:
 private:
     static constexpr std::string_view mark_type = "RelayoutPlaceholder";
 
-    [[nodiscard]] bool size_is(VarId x, std::size_t axis, std::int64_t size) const { return ndim_of(g_, x) > axis && size_of(g_, x, axis) == size; }
+    [[nodiscard]] bool size_is(VarId x, std::size_t axis, std::int64_t size) const {
+        return ndim_of(g_, x) > axis && size_of(g_, x, axis) == size;
+    }
 
     /// NCHW4 ↔ NCHW32: Reshape, Dimshuffle, Reshape.
     [[nodiscard]] std::optional<Found> reshape_shuffle_reshape(const Opr& last, const UniqueReaders& single_reader) const {
@@ -43,11 +45,13 @@ private:
         const bool to_32 = shuffles(shuffle, {0, 1, 3, 4, 2, 5}) && size_is(cut, 5, 4) && size_is(cut, 2, 8);
         const bool to_4 = shuffles(shuffle, {0, 1, 4, 2, 3, 5}) && size_is(cut, 4, 8) && size_is(cut, 5, 4);
         if ((!to_32 && !to_4) || !single_reader(cut) || !g_.is(cut, "Reshape")) return std::nullopt;
-        return Found{g_.producer(cut).inputs[0], to_32 ? RelayoutKey{F::nchw_c4, F::nchw_c32} : RelayoutKey{F::nchw_c32, F::nchw_c4}};
+        return Found{g_.producer(cut).inputs[0],
+                     to_32 ? RelayoutKey{F::nchw_c4, F::nchw_c32} : RelayoutKey{F::nchw_c32, F::nchw_c4}};
     }
     /// NCHW → NCHW4: Reshape, Dimshuffle.
     [[nodiscard]] std::optional<Found> reshape_shuffle(const Opr& last, const UniqueReaders& single_reader) const {
-        if (!shuffles(last, {0, 1, 3, 4, 2}) || !size_is(last.outputs[0], 4, 4) || !single_reader(last.inputs[0]) || !g_.is(last.inputs[0], "Reshape"))
+        if (!shuffles(last, {0, 1, 3, 4, 2}) || !size_is(last.outputs[0], 4, 4) || !single_reader(last.inputs[0]) ||
+            !g_.is(last.inputs[0], "Reshape"))
             return std::nullopt;
         return Found{g_.producer(last.inputs[0]).inputs[0], {F::nchw, F::nchw_c4}};
     }
@@ -93,7 +97,8 @@ private:
     [[nodiscard]] bool in_chain(OprId id) const { return g_.is(id, "TypeCvt") || g_.is(id, mark_type); }
 
     /// Ends of chains of marks and TypeCvts.
-    [[nodiscard]] std::unordered_set<OprId> chain_ends(const std::vector<OprId>& order, const UniqueReaders& single_reader) const {
+    [[nodiscard]] std::unordered_set<OprId> chain_ends(const std::vector<OprId>& order,
+                                                       const UniqueReaders& single_reader) const {
         std::unordered_set<OprId> read_by_chain, ends;
         for (auto it = order.rbegin(); it != order.rend(); ++it) {
             if (!in_chain(*it)) continue;
@@ -132,8 +137,10 @@ private:
         const std::unordered_set<OprId> ends = chain_ends(order, single_reader);
         Rewriter rewriter(g_);
         for (const OprId id : order) {
-            if (!in_chain(id)) single_reader.update(g_, id, rewriter.auto_replace(id));
-            else if (ends.contains(id)) rewriter.replace(g_.output(id), net_change(id, rewriter, single_reader));
+            if (!in_chain(id))
+                single_reader.update(g_, id, rewriter.auto_replace(id));
+            else if (ends.contains(id))
+                rewriter.replace(g_.output(id), net_change(id, rewriter, single_reader));
         }
         return rewriter.apply();
     }

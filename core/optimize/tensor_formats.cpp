@@ -30,12 +30,28 @@ Axes parse(std::string_view text) {
 // In the order of the enumeration.
 const std::array<Axes, 22>& all_axes() {
     static const std::array<Axes, 22> all = {
-        parse("N C H W"), parse("N H W C"), parse("N C/4 H W C%4"), parse("N C/8 H W C%8"), parse("N C/32 H W C%32"),
-        parse("N C/64 H W C%64"), parse("C/4 H W N C%4"),
-        parse("K C R S"), parse("G K C R S"), parse("C C%1 C%1 R S"),
-        parse("K/4 R S C K%4"), parse("K/8 R S C K%8"), parse("K C/4 R S C%4"), parse("G K C/4 R S C%4"), parse("K/4 C/4 R S C%4 K%4"),
-        parse("G K/4 C/4 R S C%4 K%4"), parse("C/4 C%1 C%1 R S C%4"), parse("K/8 C/8 R S C%8 K%8"), parse("G K/8 C/8 R S C%8 K%8"),
-        parse("C/8 C%1 C%1 R S C%8"), parse("K/4 C/4 R S K%4 C%4"), parse("G K/4 C/4 R S K%4 C%4"),
+        parse("N C H W"),
+        parse("N H W C"),
+        parse("N C/4 H W C%4"),
+        parse("N C/8 H W C%8"),
+        parse("N C/32 H W C%32"),
+        parse("N C/64 H W C%64"),
+        parse("C/4 H W N C%4"),
+        parse("K C R S"),
+        parse("G K C R S"),
+        parse("C C%1 C%1 R S"),
+        parse("K/4 R S C K%4"),
+        parse("K/8 R S C K%8"),
+        parse("K C/4 R S C%4"),
+        parse("G K C/4 R S C%4"),
+        parse("K/4 C/4 R S C%4 K%4"),
+        parse("G K/4 C/4 R S C%4 K%4"),
+        parse("C/4 C%1 C%1 R S C%4"),
+        parse("K/8 C/8 R S C%8 K%8"),
+        parse("G K/8 C/8 R S C%8 K%8"),
+        parse("C/8 C%1 C%1 R S C%8"),
+        parse("K/4 C/4 R S K%4 C%4"),
+        parse("G K/4 C/4 R S K%4 C%4"),
     };
     return all;
 }
@@ -78,7 +94,8 @@ std::vector<Piece> common_pieces(std::span<const FormatAxis> from, std::span<con
             return best;
         };
         for (std::size_t i = 0; i < strides.size(); ++i)
-            pieces.push_back({{name, strides[i], i == 0 ? 0 : strides[i - 1] / strides[i]}, owner(from, real_from, strides[i]),
+            pieces.push_back({{name, strides[i], i == 0 ? 0 : strides[i - 1] / strides[i]},
+                              owner(from, real_from, strides[i]),
                               owner(to, real_to, strides[i])});
     }
     return pieces;
@@ -137,7 +154,8 @@ std::span<const FormatAxis> axes_of(TensorFormats format) { return all_axes()[st
 ReformatPlan plan_reformat(std::span<const FormatAxis> from, std::span<const FormatAxis> to) {
     std::vector<Piece> pieces = common_pieces(from, to);
     const auto larger_stride = [](const Piece& a, const Piece& b) { return a.axis.stride > b.axis.stride; };
-    std::ranges::stable_sort(pieces, [&](const Piece& a, const Piece& b) { return a.from != b.from ? a.from < b.from : larger_stride(a, b); });
+    std::ranges::stable_sort(
+        pieces, [&](const Piece& a, const Piece& b) { return a.from != b.from ? a.from < b.from : larger_stride(a, b); });
     std::vector<int> pattern(pieces.size());
     for (std::size_t i = 0; i < pieces.size(); ++i) pattern[i] = static_cast<int>(i);
     std::ranges::stable_sort(pattern, [&](int i, int j) {
@@ -176,8 +194,13 @@ TensorFormat memory_format(const Opr& relayout_format) {
         std::string_view mode;
         std::uint8_t align_axis;
     };
-    constexpr std::array<Image, 7> images = {{{"NHWC_NHWCD4I", 2}, {"NCHW_NHWCD4I", 2}, {"INTER_WEIGHT_DENSEI", 3}, {"INTER_WEIGHT_DENSEI_DOT", 3},
-                                              {"INTER_WEIGHT_GROUPI", 4}, {"INTER_WEIGHT_GROUPI_DOT", 4}, {"INTER_WEIGHT_CHANI", 1}}};
+    constexpr std::array<Image, 7> images = {{{"NHWC_NHWCD4I", 2},
+                                              {"NCHW_NHWCD4I", 2},
+                                              {"INTER_WEIGHT_DENSEI", 3},
+                                              {"INTER_WEIGHT_DENSEI_DOT", 3},
+                                              {"INTER_WEIGHT_GROUPI", 4},
+                                              {"INTER_WEIGHT_GROUPI_DOT", 4},
+                                              {"INTER_WEIGHT_CHANI", 1}}};
     const std::string mode = relayout_format.param().enum_name("mode");
     const auto image = std::ranges::find(images, mode, &Image::mode);
     if (image == images.end()) return {};

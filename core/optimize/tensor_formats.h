@@ -12,9 +12,28 @@ namespace megascope {
 /// How the named dimensions of an activation (N C H W) or a weight (G K C R S) lie in a tensor. `nchw_c4`: the channels are cut
 /// into groups of 4, the place inside the group is the last axis; `kcrs_c4k4`: input channels by 4, then output channels by 4.
 enum class TensorFormats : std::uint8_t {
-    nchw, nhwc, nchw_c4, nchw_c8, nchw_c32, nchw_c64, chwn_c4,
-    kcrs, gkcrs, c11rs,
-    krsc_k4, krsc_k8, kcrs_c4, gkcrs_c4, kcrs_c4k4, gkcrs_c4k4, c11rs_c4, kcrs_c8k8, gkcrs_c8k8, c11rs_c8, kcrs_k4c4, gkcrs_k4c4,
+    nchw,
+    nhwc,
+    nchw_c4,
+    nchw_c8,
+    nchw_c32,
+    nchw_c64,
+    chwn_c4,
+    kcrs,
+    gkcrs,
+    c11rs,
+    krsc_k4,
+    krsc_k8,
+    kcrs_c4,
+    gkcrs_c4,
+    kcrs_c4k4,
+    gkcrs_c4k4,
+    c11rs_c4,
+    kcrs_c8k8,
+    gkcrs_c8k8,
+    c11rs_c8,
+    kcrs_k4c4,
+    gkcrs_k4c4,
 };
 
 /// One axis of a format: the part of dimension `name` that counts steps of `stride`, `extent` of them; 0 = as many as there are.
@@ -44,10 +63,10 @@ struct RelayoutKey {
 
 /// How a format becomes another one: a Reshape that cuts axes, a Dimshuffle, a Reshape that joins axes.
 struct ReformatPlan {
-    std::vector<FormatAxis> cut;      ///< axes after the first Reshape
-    std::vector<int> pattern;         ///< of the Dimshuffle
-    bool cuts = false;                ///< is the first Reshape needed?
-    bool joins = false;               ///< is the second one?
+    std::vector<FormatAxis> cut; ///< axes after the first Reshape
+    std::vector<int> pattern;    ///< of the Dimshuffle
+    bool cuts = false;           ///< is the first Reshape needed?
+    bool joins = false;          ///< is the second one?
 };
 [[nodiscard]] ReformatPlan plan_reformat(std::span<const FormatAxis> from, std::span<const FormatAxis> to);
 

@@ -65,7 +65,8 @@ private:
         return false;
     }
     bool same(VarId x, VarId y) {
-        if (const auto it = matched_.find(y); it != matched_.end()) return it->second == x || differs(a_.producer(x), b_.producer(y), "var");
+        if (const auto it = matched_.find(y); it != matched_.end())
+            return it->second == x || differs(a_.producer(x), b_.producer(y), "var");
         const Opr &a = a_.producer(x), &b = b_.producer(y);
         if (a.type != b.type) return differs(a, b, "type");
         if (a.params != b.params) return differs(a, b, "params");
@@ -73,7 +74,8 @@ private:
         if (a.inputs.size() != b.inputs.size() || a.outputs.size() != b.outputs.size()) return differs(a, b, "counts");
         if (a.tensors.size() != b.tensors.size()) return differs(a, b, "tensors");
         for (std::size_t t = 0; t < a.tensors.size(); ++t) {
-            if (a.tensors[t].dtype != b.tensors[t].dtype || a.tensors[t].shape != b.tensors[t].shape || !(a.tensors[t].format == b.tensors[t].format))
+            if (a.tensors[t].dtype != b.tensors[t].dtype || a.tensors[t].shape != b.tensors[t].shape ||
+                !(a.tensors[t].format == b.tensors[t].format))
                 return differs(a, b, "tensor layout");
             const auto difference = relative_difference(a.tensors[t], b.tensors[t]);
             if (!difference || !(*difference <= tolerance_)) return differs(a, b, "tensor value");
@@ -86,7 +88,8 @@ private:
                 if (!(same(a.inputs[0], b.inputs[0]) && same(a.inputs[1], b.inputs[1]))) {
                     matched_ = seen;
                     // The message of the order that begins alike is the better one.
-                    const std::string first = a_.producer(a.inputs[0]).type == b_.producer(b.inputs[0]).type ? what_ : std::string();
+                    const std::string first =
+                        a_.producer(a.inputs[0]).type == b_.producer(b.inputs[0]).type ? what_ : std::string();
                     what_.clear();
                     if (!(same(a.inputs[1], b.inputs[0]) && same(a.inputs[0], b.inputs[1]))) {
                         if (!first.empty()) what_ = first;
@@ -112,7 +115,8 @@ private:
 };
 
 /// `difference` gets the first one when they are different.
-inline Likeness likeness(const std::shared_ptr<const Graph>& ours, const StoredGraph& theirs, double tolerance, std::string& difference) {
+inline Likeness likeness(const std::shared_ptr<const Graph>& ours, const StoredGraph& theirs, double tolerance,
+                         std::string& difference) {
     const Graph& dump = *theirs.graph;
     WriteOptions options = WriteOptions::like_input(theirs);
     options.read_from.reset();

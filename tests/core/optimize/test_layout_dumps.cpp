@@ -16,7 +16,8 @@ const std::filesystem::path reference = MEGASCOPE_REFERENCE_DATA "/ref";
 bool is_float16(const OptimizeOptions& options) { return options.f16_io_comp || options.f16_io_f32_comp; }
 
 /// Runs a graph whose inputs take the values of a testcase; nothing when it cannot run.
-std::optional<std::vector<Tensor>> run(const std::shared_ptr<const Graph>& graph, const std::vector<TestcaseInput>& values, std::string& error) {
+std::optional<std::vector<Tensor>> run(const std::shared_ptr<const Graph>& graph, const std::vector<TestcaseInput>& values,
+                                       std::string& error) {
     std::vector<Tensor> inputs;
     for (const OprId id : graph->inputs()) {
         const std::string& name = graph->opr(id).tensors.front().name;
@@ -34,7 +35,8 @@ std::optional<std::vector<Tensor>> run(const std::shared_ptr<const Graph>& graph
 double largest_difference(const Tensor& a, const Tensor& b) {
     if (a.shape() != b.shape()) return 1e30;
     double largest = 0;
-    for (std::size_t i = 0; i < a.elements(); ++i) largest = std::max(largest, std::abs(real_at(a.ref(), i) - real_at(b.ref(), i)));
+    for (std::size_t i = 0; i < a.elements(); ++i)
+        largest = std::max(largest, std::abs(real_at(a.ref(), i) - real_at(b.ref(), i)));
     return largest;
 }
 
@@ -52,8 +54,8 @@ class LayoutDumpsTest : public QObject {
             if (need_testcase && !std::filesystem::exists(net.path() / "noopt.test.mge")) continue;
             for (const auto& file : std::filesystem::directory_iterator(net)) {
                 const std::string name = file.path().filename().string();
-                if (name.starts_with("v1_") || name.starts_with("v2_") || !name.ends_with(".mge") || name.ends_with(".test.mge") ||
-                    name == "noopt.mge" || name == "default.mge")
+                if (name.starts_with("v1_") || name.starts_with("v2_") || !name.ends_with(".mge") ||
+                    name.ends_with(".test.mge") || name == "noopt.mge" || name == "default.mge")
                     continue;
                 QTest::newRow((net.path().filename().string() + " " + file.path().stem().string()).c_str())
                     << QString::fromStdString(from.string()) << QString::fromStdString(file.path().string());
@@ -83,8 +85,8 @@ private slots:
         const bool other_names = likeness == test::Likeness::ids || likeness == test::Likeness::names;
         const std::string name = other_names ? test::first_other_name(**ours, *dump->main().graph) : std::string();
         const auto id = [](const Graph& graph) { return std::to_string(graph.outputs()[0].original_id); };
-        qInfo("%s%s%s (output ids %s | %s)", test::likeness_text(likeness), name.empty() ? "" : ": ", name.c_str(), id(**ours).c_str(),
-              id(*dump->main().graph).c_str());
+        qInfo("%s%s%s (output ids %s | %s)", test::likeness_text(likeness), name.empty() ? "" : ": ", name.c_str(),
+              id(**ours).c_str(), id(*dump->main().graph).c_str());
         const QString row = QTest::currentDataTag();
         if (options.layout == LayoutTransform::nchw88 && (row.startsWith("resnet18_w4") || row.startsWith("mobilenetv2_tiny"))) {
             // MegEngine pads a bias that is padded already; the dump that it writes cannot run.
@@ -92,6 +94,61 @@ private slots:
             return;
         }
         if (likeness == test::Likeness::different) QFAIL(difference.c_str());
+    }
+
+    /// The same from the copies in tests/data, where every byte is expected.
+    void sameBytes_data() {
+        QTest::addColumn<QString>("net");
+        QTest::addColumn<QString>("option");
+        for (const char* option : {"fuse", "nchw44", "nchw88"}) QTest::addRow("smallcnn %s", option) << "smallcnn" << option;
+        for (const char* option : {"fuse_z", "nchw4", "nchw32", "nchw44_dot"})
+            QTest::addRow("qnet %s", option) << "qnet" << option;
+    }
+    void sameBytes() {
+        QFETCH(QString, net);
+        QFETCH(QString, option);
+        const QString folder = MEGASCOPE_TEST_DATA "/optimize/";
+        const auto source = test::read_dump((folder + net + ".noopt.mge").toStdString());
+        const auto dump = test::read_dump((folder + net + "." + option + ".mge").toStdString());
+        QVERIFY(source && dump);
+        const auto options = OptimizeOptions::from_bits(dump->main().metadata.optimize_options);
+        const auto ours = optimize_for_inference(source->main().graph, options, {}, nullptr);
+        if (!ours) QFAIL(ours.error().text().c_str());
+        std::string difference;
+        const test::Likeness likeness = test::likeness(*ours, dump->main(), 0, difference);
+        if (likeness != test::Likeness::bytes) QFAIL((test::likeness_text(likeness) + (": " + difference)).c_str());
+    }
+
+    /// Where MegEngine's dump stops with a RuntimeError, Megascope stops with a sentence.
+    void unsuitableGraphs_data() {
+        QTest::addColumn<QString>("path");
+        QTest::addColumn<int>("layout");
+        QTest::addColumn<QString>("sentence");
+        const int nchw64 = static_cast<int>(LayoutTransform::nchw64), nhwcd4 = static_cast<int>(LayoutTransform::nhwcd4);
+        const QString data = MEGASCOPE_TEST_DATA "/optimize/";
+        QTest::newRow("grouped convolution, nchw64")
+            << data + "qnet.noopt.mge" << nchw64 << "The NCHW64 layout only supports padding channels in dense convolutions.";
+        QTest::newRow("adaptive pooling, hwcd4") << data + "smallcnn.noopt.mge" << nhwcd4 << "It has no form for NHWCD4 images";
+        const QString nets = QString::fromStdString(reference.string()) + "/nets/";
+        QTest::newRow("mobilenet, nchw64") << nets + "mobilenetv2_tiny/noopt.mge" << nchw64
+                                           << "only supports padding channels in dense convolutions";
+        QTest::newRow("stack, nchw64") << QString::fromStdString(reference.string()) + "/ops/conv_layouts/stack_none/model.mge"
+                                       << nchw64 << "only supports padding channels in dense convolutions";
+    }
+    void unsuitableGraphs() {
+        QFETCH(QString, path);
+        QFETCH(int, layout);
+        QFETCH(QString, sentence);
+        if (!std::filesystem::exists(path.toStdString())) QSKIP("The reference data is not there.");
+        const auto source = test::read_dump(path.toStdString());
+        QVERIFY(source);
+        OptimizeOptions options;
+        options.layout = static_cast<LayoutTransform>(layout);
+        const auto ours = optimize_for_inference(source->main().graph, options, {}, nullptr);
+        QVERIFY(!ours);
+        const QString message = QString::fromStdString(ours.error().text());
+        QVERIFY2(message.contains(sentence), qPrintable(message));
+        QVERIFY(ours.error().where.size() > 3); // the operator
     }
 
     void operatorCases_data() {
