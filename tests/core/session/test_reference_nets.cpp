@@ -67,7 +67,7 @@ private:
 
 } // namespace
 
-/// Runs the networks of the reference material on the reference backend: with the recorded inputs against the recorded outputs,
+/// Runs the networks of the reference material on every backend: with the recorded inputs against the recorded outputs,
 /// and the testcases that dumps carry against their own expectations.
 /// MEGASCOPE_NETS names another folder of networks (unpacked archives, say) to walk instead.
 class ReferenceNetsTest : public QObject {
@@ -79,6 +79,7 @@ private slots:
 
     void agreesWithTheLibrary_data() {
         QTest::addColumn<QString>("path");
+        QTest::addColumn<QString>("backend");
         const QString other = qEnvironmentVariable("MEGASCOPE_NETS");
         const QStringList roots = other.isEmpty() ? QStringList{data_folder + "/ref/nets", data_folder + "/ref/quant", data_folder + "/ref/mnist_ckpt",
                                                                 data_folder + "/ref/bench", data_folder + "/big"}
@@ -89,31 +90,34 @@ private slots:
             while (walk.hasNext()) files << walk.next();
             files.sort();
             for (const QString& path : std::as_const(files))
-                if (!path.contains("/lar/")) QTest::newRow(qPrintable(path)) << path;
+                for (const char* backend : {"reference", "cpu"})
+                    if (!path.contains("/lar/")) QTest::newRow(qPrintable(path + " on " + backend)) << path << QString(backend);
         }
     }
 
     void agreesWithTheLibrary() {
         QFETCH(QString, path);
+        QFETCH(QString, backend);
+        const QString what = path + " on " + backend;
         Tally& tally = tallies_[path.section('/', 0, -3)];
         if (const char* reason = why_not_comparable(path)) {
-            tally.left_out << path + ": " + reason;
+            tally.left_out << what + ": " + reason;
             QSKIP(reason);
         }
         QElapsedTimer timer;
         timer.start();
         bool unsupported = false;
-        const QString problem = path.endsWith("test.mge") ? run_testcases(path, unsupported) : run_recorded(path, unsupported);
-        if (timer.elapsed() > 2000) qInfo("%s: %.1f s", qPrintable(path), double(timer.elapsed()) / 1000);
+        const QString problem = path.endsWith("test.mge") ? run_testcases(path, backend, unsupported) : run_recorded(path, backend, unsupported);
+        if (timer.elapsed() > 2000) qInfo("%s: %.1f s", qPrintable(what), double(timer.elapsed()) / 1000);
         if (problem == nothing_to_compare) {
-            tally.left_out << path + ": " + problem;
+            tally.left_out << what + ": " + problem;
             QSKIP(qPrintable(problem));
         }
         if (problem.isEmpty()) {
             ++tally.passed;
             return;
         }
-        (unsupported ? tally.unsupported : tally.failed) << path + ": " + problem;
+        (unsupported ? tally.unsupported : tally.failed) << what + ": " + problem;
         QFAIL(qPrintable(problem));
     }
 
@@ -142,7 +146,7 @@ private:
         return file.contains("ioc16") || file.contains("io16xc32") ? 0.05 : 1e-3;
     }
 
-    static QString run_recorded(const QString& path, bool& unsupported) {
+    static QString run_recorded(const QString& path, const QString& backend, bool& unsupported) {
         const std::filesystem::path folder = QFileInfo(path).path().toStdString();
         const auto mapped = MappedFile::open(path.toStdString());
         if (!mapped) return text(mapped.error());
@@ -157,7 +161,7 @@ private:
         if (values.size() != inputs.size() || !arrays.find("out0")) return nothing_to_compare;
         const auto bound = bind_inputs(inputs, values);
         if (!bound) return text(bound.error());
-        const auto program = find_backend("reference")->compile(graph, {}, {});
+        const auto program = find_backend(backend.toStdString())->compile(graph, {}, {});
         if (!program) {
             unsupported = program.error().code == ErrorCode::unsupported;
             return text(program.error());
@@ -176,10 +180,10 @@ private:
         return {};
     }
 
-    static QString run_testcases(const QString& path, bool& unsupported) {
+    static QString run_testcases(const QString& path, const QString& backend, bool& unsupported) {
         RunRequest request;
         request.model = path.toStdString();
-        request.backend = "reference";
+        request.backend = backend.toStdString();
         const auto mapped = MappedFile::open(request.model);
         if (!mapped) return text(mapped.error());
         const auto model = read_model(*mapped);

@@ -73,7 +73,7 @@ QString difference(const Tensor& expected, const Tensor& got, double maxerr, boo
 
 } // namespace
 
-/// Runs every operator case of the reference material on the reference backend and compares with what MegEngine computed.
+/// Runs every operator case of the reference material on every backend and compares with what MegEngine computed.
 class ReferenceOpsTest : public QObject {
     Q_OBJECT
 private slots:
@@ -85,6 +85,7 @@ private slots:
         QTest::addColumn<QString>("group");
         QTest::addColumn<QString>("folder");
         QTest::addColumn<QString>("file");
+        QTest::addColumn<QString>("backend");
         const QString only = qEnvironmentVariable("MEGASCOPE_ONLY_GROUP");
         for (const QString& group : QDir(ops_folder).entryList(QDir::Dirs | QDir::NoDotAndDotDot, QDir::Name)) {
             if (!only.isEmpty() && group != only) continue;
@@ -93,8 +94,9 @@ private slots:
                 const QString folder = cases.filePath(name);
                 if (!QFile::exists(folder + "/out0.npy")) continue; // the library itself refused this case
                 for (const char* file : {"model.nochange.mge", "model.mge", "model.fbs1.mge"})
-                    if (QFile::exists(folder + "/" + file))
-                        QTest::newRow(qPrintable(group + "/" + name + " " + file)) << group << folder << QString(file);
+                    for (const char* backend : {"reference", "cpu"})
+                        if (QFile::exists(folder + "/" + file))
+                            QTest::newRow(qPrintable(group + "/" + name + " " + file + " on " + backend)) << group << folder << QString(file) << QString(backend);
             }
         }
     }
@@ -103,20 +105,22 @@ private slots:
         QFETCH(QString, group);
         QFETCH(QString, folder);
         QFETCH(QString, file);
+        QFETCH(QString, backend);
         const QString id = group + "/" + QFileInfo(folder).fileName();
         Tally& tally = tallies_[group];
+        const QString what = id + " " + file + " on " + backend;
         if (const char* reason = why_not_comparable(id.toStdString(), file.toStdString())) {
-            tally.left_out << id + " " + file + ": " + reason;
+            tally.left_out << what + ": " + reason;
             QSKIP(reason);
         }
         QString problem;
         bool unsupported = false;
-        run(folder, file, problem, unsupported);
+        run(folder, file, backend, problem, unsupported);
         if (problem.isEmpty()) {
             ++tally.passed;
             return;
         }
-        (unsupported ? tally.unsupported : tally.failed) << id + " " + file + ": " + problem;
+        (unsupported ? tally.unsupported : tally.failed) << what + ": " + problem;
         QFAIL(qPrintable(problem));
     }
 
@@ -136,7 +140,7 @@ private slots:
     }
 
 private:
-    static void run(const QString& folder, const QString& file, QString& problem, bool& unsupported) {
+    static void run(const QString& folder, const QString& file, const QString& backend, QString& problem, bool& unsupported) {
         const auto text = [](const Error& e) { return QString::fromStdString(e.text()); };
         const std::filesystem::path path = folder.toStdString();
         QFile meta_file(folder + "/meta.json");
@@ -165,7 +169,7 @@ private:
             }
             inputs.push_back(value->tensor);
         }
-        const auto program = find_backend("reference")->compile(graph, {}, {});
+        const auto program = find_backend(backend.toStdString())->compile(graph, {}, {});
         if (!program) {
             unsupported = program.error().code == ErrorCode::unsupported;
             problem = text(program.error());
