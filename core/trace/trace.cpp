@@ -44,6 +44,29 @@ std::vector<EagerTensor> flat(const TraceArgs& args) {
     return tensors;
 }
 
+/// Puts handles back to what they were, except those that were accepted.
+class ParameterGuard {
+public:
+    explicit ParameterGuard(std::vector<EagerTensor*> handles) : handles_(std::move(handles)), before_(current()) {}
+    ~ParameterGuard() {
+        for (std::size_t i = 0; i < handles_.size(); ++i)
+            if (handles_[i]) *handles_[i] = before_[i];
+    }
+    ParameterGuard(const ParameterGuard&) = delete;
+    ParameterGuard& operator=(const ParameterGuard&) = delete;
+
+    [[nodiscard]] std::vector<EagerTensor> current() const {
+        std::vector<EagerTensor> tensors;
+        for (const EagerTensor* handle : handles_) tensors.push_back(*handle);
+        return tensors;
+    }
+    void accept(std::size_t i) { handles_[i] = nullptr; }
+
+private:
+    std::vector<EagerTensor*> handles_;
+    std::vector<EagerTensor> before_;
+};
+
 const char* const no_value = "This tensor was only recorded: the trace does not compute (record_only).";
 
 } // namespace
@@ -118,7 +141,6 @@ TraceValue Trace::mark_outputs(TraceLayer& layer, TraceValue outputs) {
 }
 
 void Trace::keep_bindings(const TraceArgs& args, const TraceValue& outputs) {
-    argument_count_ = args.positional.size() + args.keyword.size();
     if (options_.capture_as_const && !options_.without_host) {
         for (std::size_t i = 0; i < args.positional.size(); ++i)
             arguments_.push_back({numbered("arg_", i), args.positional[i].value().shape()});
@@ -152,15 +174,36 @@ void Trace::compute_alive(Recorder& recorder) {
     for (const auto& state : alive) state->value = lazy.get(values, state->var);
 }
 
+void Trace::mark_parameters(TraceLayer& layer) {
+    std::size_t position = argument_count_;
+    for (EagerTensor* parameter : options_.parameters) *parameter = layer.io_mark(*parameter, true, position++);
+}
+
+void Trace::mark_updates(TraceLayer& layer, const std::vector<EagerTensor>& marked, std::size_t first_mark) {
+    updates_.clear();
+    for (std::size_t i = 0; i < options_.parameters.size(); ++i) {
+        if (options_.parameters[i]->is(marked[i])) continue;
+        updates_.push_back({i, first_mark + updates_.size()});
+        *options_.parameters[i] = layer.io_mark(*options_.parameters[i], false, updates_.back().mark);
+    }
+}
+
 TraceValue Trace::first_call(const TraceArgs& args) {
+    argument_count_ = args.positional.size() + args.keyword.size();
+    // If anything fails, parameters are what they were.
+    ParameterGuard parameters(options_.without_host ? options_.parameters : std::vector<EagerTensor*>());
     Recorder recorder({options_.symbolic, options_.capture_as_const, options_.record_input_shapes});
     TraceValue outputs;
     {
         const PointerScope<Recorder> running(recorder_, &recorder);
         const LayerScope layer(&recorder);
         const functional::SymbolicShapeScope shapes(options_.symbolic_shape);
-        outputs = function_(mark_arguments(recorder, args));
+        TraceArgs marked = mark_arguments(recorder, args);
+        if (options_.without_host) mark_parameters(recorder);
+        const std::vector<EagerTensor> before = parameters.current();
+        outputs = function_(marked);
         outputs = mark_outputs(recorder, std::move(outputs));
+        if (options_.without_host) mark_updates(recorder, before, outputs.size());
         compute_alive(recorder);
     }
     for (const auto& state : recorder.require_alive()) state->name = recorder.result().vars[state->var].name;
@@ -174,6 +217,7 @@ TraceValue Trace::first_call(const TraceArgs& args) {
             reset();
             throw;
         }
+        for (const Update& update : updates_) parameters.accept(update.parameter);
     }
     return outputs;
 }
@@ -235,15 +279,16 @@ TraceValue Trace::later_call(const TraceArgs& args) {
 }
 
 TraceValue Trace::call_without_host(const TraceArgs& args) {
-    const std::vector<EagerTensor> tensors = flat(args);
+    std::vector<EagerTensor> tensors = flat(args);
     if (tensors.size() != argument_count_) throw TraceError("input size mismatch");
+    for (const EagerTensor* parameter : options_.parameters) tensors.push_back(*parameter);
     CompiledTrace::Values values = compiled_->start();
     // Nobody draws seeds while the function does not run: each call takes the recorded ones further.
     ++runs_without_host_;
     for (std::size_t i = 0; i < result_->seq.size(); ++i)
         if (const auto seed = result_->seq[i].kind == TraceItemKind::opr ? result_->seq[i].opr.seed() : std::nullopt)
             values.seeds[i] = *seed + 0x9e3779b97f4a7c15ULL * runs_without_host_;
-    std::vector<std::size_t> outputs(output_marks_.size());
+    std::vector<std::size_t> outputs(output_marks_.size() + updates_.size());
     for (const TraceVar& var : result_->vars) {
         for (const std::size_t mark : var.input_marks) {
             const EagerTensor& tensor = tensors[mark];
@@ -255,6 +300,11 @@ TraceValue Trace::call_without_host(const TraceArgs& args) {
     }
     if (auto computed = compiled_->compute(values, outputs, watcher_.get()); !computed) throw TraceError(computed.error().text());
     std::vector<EagerTensor> results;
+    for (const Update& update : updates_) {
+        EagerTensor& parameter = *options_.parameters[update.parameter];
+        parameter = EagerTensor::untraced(compiled_->get(values, outputs[update.mark]), parameter.name());
+    }
+    outputs.resize(output_marks_.size());
     for (const std::size_t var : outputs) results.push_back(EagerTensor::untraced(compiled_->get(values, var), result_->vars[var].name));
     return output_form_.with(results);
 }

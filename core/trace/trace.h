@@ -141,6 +141,9 @@ private:
     void compile();
     [[nodiscard]] Expected<std::unique_ptr<Program>> compile_planned(std::shared_ptr<const Graph> graph);
     void compute_alive(Recorder& recorder);
+    /// without_host: marks the parameters before the function runs, and their new values after it.
+    void mark_parameters(TraceLayer& layer);
+    void mark_updates(TraceLayer& layer, const std::vector<EagerTensor>& before, std::size_t first_mark);
 
     Function function_;
     TraceOptions options_;
@@ -157,6 +160,11 @@ private:
     bool had_outputs_ = false, mapping_ = false;
     TraceValue output_form_;               ///< without_host: the form of the result, with handles without tensor
     std::size_t argument_count_ = 0;
+    struct Update {
+        std::size_t parameter = 0; ///< position in `options_.parameters`
+        std::size_t mark = 0;      ///< output mark of its new value
+    };
+    std::vector<Update> updates_;          ///< without_host
     std::uint64_t runs_without_host_ = 0;
 
     std::unique_ptr<ProfileWatcher> watcher_; ///< with `profiling`

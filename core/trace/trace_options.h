@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "exec/memory/memory_config.h"
+#include "trace/eager_tensor.h"
 
 namespace megascope {
 
@@ -50,7 +52,10 @@ struct TraceOptions {
     bool imperative = false;
     /// Keep the shapes of outside tensors in `vars()` (MEGENGINE_INPUT_NODE_USE_STATIC_SHAPE of MegEngine).
     bool record_input_shapes = false;
-    /// without_host: refuse functions that use outside tensors which are neither arguments nor bound.
+    /// without_host: tensors from outside that the function reads and may assign anew (a training step's weights and optimizer
+    /// states). Later calls feed their values and store the new ones. The handles must outlive the trace.
+    std::vector<EagerTensor*> parameters;
+    /// without_host: refuse functions that use outside tensors which are neither arguments, parameters nor bound.
     bool check_external = true;
     std::string backend = "cpu"; ///< where the compiled graph runs
     int threads = 1;             ///< 0 = one per core

@@ -109,6 +109,8 @@ private slots:
     void wrong_inputs();
     void without_host();
     void without_host_unknown_inputs();
+    void without_host_training();
+    void training_step_updates_parameters();
     void keyword_arguments_are_sorted();
     void options_have_the_defaults();
     void recorded_items_and_vars();
@@ -374,6 +376,63 @@ void TestTrace::without_host_unknown_inputs() {
     Trace captured(function, {.capture_as_const = true, .without_host = true});
     captured(one(1), one(2));
     QCOMPARE(captured(one(3), one(2)).tensor().item(), 9.5);
+}
+
+void TestTrace::without_host_training() {
+    // y = a·x, loss (y - 1)², a moves against its gradient 2(y - 1)x.
+    const auto one = [](float v) { return EagerTensor::untraced(Tensor::copy_of<float>(DTypeId::float32, {1}, std::vector<float>{v})); };
+    EagerTensor a = one(2), unused = one(3);
+    int calls = 0;
+    Trace step(
+        [&](const EagerTensor& x) {
+            ++calls;
+            const EagerTensor error = a * x * unused / 3.0 - 1.0;
+            const EagerTensor loss = error * error;
+            a = a - error * x * 0.5;
+            return loss;
+        },
+        {.without_host = true, .parameters = {&a, &unused}});
+    float value = 2;
+    for (int i = 0; i < 5; ++i) {
+        const float x = 1 + 0.1F * static_cast<float>(i);
+        const float error = value * x - 1;
+        QVERIFY(std::abs(step(one(x)).tensor().item() - error * error) < 1e-6);
+        value -= error * x * 0.5F;
+        QVERIFY(std::abs(a.item() - value) < 1e-6);
+        QCOMPARE(unused.item(), 3.0);
+    }
+    QCOMPARE(calls, 1);
+    // A failing first call leaves the parameters alone.
+    Trace failing(
+        [&](const EagerTensor& x) -> EagerTensor {
+            a = a * x;
+            throw std::runtime_error("no");
+        },
+        {.without_host = true, .parameters = {&a}});
+    QVERIFY_THROWS_EXCEPTION(std::runtime_error, failing(one(2)));
+    QVERIFY(std::abs(a.item() - value) < 1e-6);
+}
+
+void TestTrace::training_step_updates_parameters() {
+    // The function assigns a tensor that it captured: every call goes on from the last one, traced or not.
+    std::vector<Reals> seen[3];
+    for (int mode = 0; mode < 3; ++mode) {
+        EagerTensor w = EagerTensor::untraced(Tensor::copy_of<float>(DTypeId::float32, {2}, std::vector<float>{1, -2}));
+        const auto step = [&](const EagerTensor& x) {
+            const EagerTensor y = F::exp(x * w * 0.1);
+            w = w - y * x * 0.1;
+            return y;
+        };
+        Trace traced(step, {.symbolic = mode == 2});
+        const EagerTensor x = EagerTensor::floats({2}, {1, 3});
+        for (int i = 0; i < 4; ++i) {
+            seen[mode].push_back((mode == 0 ? step(x) : traced(x).tensor()).to_real());
+            seen[mode].push_back(w.to_real());
+        }
+    }
+    for (int mode = 1; mode < 3; ++mode)
+        for (std::size_t i = 0; i < seen[0].size(); ++i)
+            for (std::size_t k = 0; k < 2; ++k) QVERIFY(std::abs(seen[0][i][k] - seen[mode][i][k]) < 1e-6);
 }
 
 void TestTrace::keyword_arguments_are_sorted() {
