@@ -26,6 +26,7 @@ Expected<std::shared_ptr<const Graph>> optimize_for_inference(std::shared_ptr<co
             }
             before = after;
         }
+        if (report) report->next_id = workspace.next_id();
         return workspace.finish();
     } catch (const RewriteFailure& failure) {
         return forward(failure.error);

@@ -24,6 +24,7 @@ struct PassRecord {
 
 struct OptimizeReport {
     std::vector<PassRecord> passes; ///< in the order in which they ran
+    std::uint32_t next_id = 0;      ///< the id that the next operator of the graph would get (see `to_compatible`)
 };
 
 /// Rewrites a graph as MegEngine's `optimize_for_inference` does before a dump: the same passes in the same order. Outputs keep

@@ -133,6 +133,12 @@ std::optional<ElemwiseMode> Workspace::mode(OprId id) const {
     return static_cast<ElemwiseMode>(o.param().integer("mode"));
 }
 
+std::string Workspace::type_text(OprId id) const {
+    const Opr& o = opr(id);
+    const bool has_mode = o.type.starts_with("Elemwise") && !o.params.empty();
+    return has_mode ? o.type + " " + o.param().enum_name("mode") : o.type;
+}
+
 DType Workspace::dtype(VarId id) const {
     const VarDesc& d = desc(id);
     if (!d.dtype) rewrite_failed("The dtype of its output " + name(id) + " is not known.", display_name(owner(id)));

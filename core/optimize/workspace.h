@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -91,6 +92,8 @@ public:
     [[nodiscard]] std::optional<double> immutable_scalar_of_shape_1(VarId id);
     /// For people and errors.
     [[nodiscard]] const std::string& display_name(OprId id) const { return name(id); }
+    /// "Elemwise SQUARE", "GroupNorm".
+    [[nodiscard]] std::string type_text(OprId id) const;
 
     // What can be added. `opr.inputs` are vars of this workspace; ids, outputs and default names are given here.
     /// Adds the operator as MegEngine's `make` functions do: types of Elemwise inputs are promoted, identities (TypeCvt to the same
@@ -130,6 +133,9 @@ public:
 
     /// Leaves out ids that MegEngine's graph uses for operators which never show.
     void skip_ids(std::uint32_t count) { next_id_ += count; }
+    /// New operators get ids from `id` on, unless the loaded ones have larger ones.
+    void start_ids_at(std::uint32_t id) { next_id_ = std::max(next_id_, id); }
+    [[nodiscard]] std::uint32_t next_id() const { return next_id_; }
     /// Gives the var a name (MegEngine's `rename`).
     void set_name(VarId var, std::string name);
     /// Is the var's name one that was given (by the trace or a pass), not the default?
