@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <unordered_map>
 
 #include "optimize/build.h"
 #include "optimize/pass.h"
 #include "optimize/passes.h"
+#include "tensor/element.h"
 
 namespace megascope {
 namespace {
@@ -25,10 +27,16 @@ public:
 
 private:
     std::optional<bool> constant_predicate(VarId predicate) {
-        if (!graph_.is_immutable(predicate)) return std::nullopt;
-        const std::optional<double> value = graph_.immutable_scalar(predicate);
-        if (!value) return std::nullopt;
-        return *value != 0;
+        if (!follows_from_constants(predicate)) return std::nullopt;
+        return stored_at(graph_.evaluate(predicate).ref(), 0) != 0;
+    }
+
+    /// Predicates are not folded when they are built, so they are looked through here.
+    bool follows_from_constants(VarId var) const {
+        if (graph_.is_immutable(var)) return true;
+        const Opr& opr = graph_.producer(var);
+        return opr.type.starts_with("CondExecPred") &&
+               std::ranges::all_of(opr.inputs, [&](VarId in) { return follows_from_constants(in); });
     }
 
     /// Is the branch that the var belongs to known to run, or not to? Nothing when that is not known.
