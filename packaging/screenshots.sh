@@ -25,3 +25,5 @@ shot opened --size 1280x800 --theme light --select conv "$sample"
 shot timeline --size 1440x900 --theme light --view timeline "$root/tests/data/profile/lenet_lar_profile.json"
 shot flame --size 1440x900 --theme light --view flame "$root/tests/data/profile/lenet_lar_profile.json"
 shot memory --size 1440x900 --theme light --view memory "$sample"
+# The same net profiled twice, compared: operators that MegEngine's tools named alike.
+shot changes --size 1440x900 --theme light --view changes --compare-profile "$root/tests/data/profile/lenet_lar_profile.json" "$root/tests/data/profile/lenet_get_profile.json"

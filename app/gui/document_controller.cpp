@@ -61,6 +61,12 @@ Expected<std::shared_ptr<const OpenedProfile>> openProfile(const QString& path, 
         opened->ofOpr = std::move(own.of_opr);
         MGS_ASSIGN(opened->facts, graphFactsFrom(std::move(own.graph), std::move(own.info), std::move(own.costs), own.order, cancel));
     } else {
+        if (!looks_like_trace(plain->bytes())) {
+            // The sniffed sentence speaks of graphs ("…, not a graph"); a profile would do as well.
+            std::string what = sniff(plain->bytes()).sentence;
+            if (const auto at = what.find(", not a graph"); at != std::string::npos) what.erase(at);
+            return fail(ErrorCode::foreign, "This is " + what + ", not a graph, a profile or a list of trace events.");
+        }
         MGS_ASSIGN(auto trace, read_trace(plain, {}, cancel, progress));
         MGS_ASSIGN(timeline, timeline_of(std::shared_ptr<const TraceEvents>(std::move(trace)), cancel));
     }

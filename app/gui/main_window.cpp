@@ -19,6 +19,8 @@
 #include "app/gui/flame_controller.h"
 #include "app/gui/key_bar.h"
 #include "app/gui/memory_controller.h"
+#include "app/gui/profile_compare_controller.h"
+#include "app/gui/profile_report_controller.h"
 #include "app/gui/recent_files.h"
 #include "app/gui/save_controller.h"
 #include "app/gui/welcome_page.h"
@@ -31,6 +33,7 @@
 #include "views/inspector/inspector.h"
 #include "views/table/outline_view.h"
 #include "views/table/problem_table_model.h"
+#include "views/profile/timeline_panel.h"
 #include "views/table/table_page.h"
 #include "views/tensor/tensor_view.h"
 #include "views/testcase/testcase_panel.h"
@@ -86,9 +89,10 @@ void MainWindow::buildCentre() {
     keyBar_ = new KeyBar(this);
     welcome_ = new WelcomePage(recent_, this);
     graph_ = new GraphView(jobs_, this);
-    timeline_ = new TimelineView(this);
+    timelinePanel_ = new TimelinePanel(this);
+    timeline_ = timelinePanel_->view();
     timelineStack_ = new QStackedWidget(this);
-    timelineStack_->addWidget(timeline_);
+    timelineStack_->addWidget(timelinePanel_);
     auto* noTimeline = new EmptyState(QStringLiteral("timeline"), tr("When each operator ran appears here: profile the open model, or open a profile or a trace."),
                                       tr("Profile now (F6)"), this);
     connect(noTimeline, &EmptyState::requested, this, &MainWindow::profileRun);
@@ -102,14 +106,14 @@ void MainWindow::buildCentre() {
     value_->setContentsMargins(12, 8, 12, 0);
     valueStack_ = new QStackedWidget(this);
     valueStack_->addWidget(value_);
-    auto* noValue = new EmptyState(QStringLiteral("tensor"), tr("The selected var's numbers, histogram and picture appear here. Select a var, then compute it."), tr("Compute"), this);
-    connect(noValue, &EmptyState::requested, this, [this] {
+    noValue_ = new EmptyState(QStringLiteral("tensor"), tr("The selected var's numbers, histogram and picture appear here. Select a var, then compute it."), tr("Compute"), this);
+    connect(noValue_, &EmptyState::requested, this, [this] {
         const Pick pick = selection_->current();
         if (pick.var.valid()) computeValue(pick.var);
         else if (pick.opr.valid() && documents_->model() && !documents_->model()->facts->graph->opr(pick.opr).outputs.empty())
             computeValue(documents_->model()->facts->graph->opr(pick.opr).outputs.front());
     });
-    valueStack_->addWidget(noValue);
+    valueStack_->addWidget(noValue_);
     valueStack_->setCurrentIndex(1);
     file_ = new FilePage(selection_, this);
 
@@ -124,6 +128,10 @@ void MainWindow::buildCentre() {
     tabs_->addTab(file_, tr("File"));
     compare_ = new CompareController(jobs_, documents_, selection_, this);
     tabs_->addTab(compare_->page(), tr("Compare"));
+    profileCompare_ = new ProfileCompareController(jobs_, documents_, selection_, graph_, this);
+    profileReport_ = new ProfileReportController(jobs_, documents_, selection_, profileCompare_, this);
+    tabs_->addTab(profileReport_->analysis(), tr("Analysis"));
+    tabs_->addTab(profileCompare_->page(), tr("Changes"));
     centre_ = new QStackedWidget(this);
     centre_->addWidget(welcome_);
     centre_->addWidget(tabs_);
@@ -164,6 +172,11 @@ void MainWindow::connectViews() {
     connect(file_, &FilePage::graphRequested, documents_, &DocumentController::showGraph);
     connect(compare_, &CompareController::failed, this, &MainWindow::openFailed);
     connect(compare_, &CompareController::shown, this, [this] { setPerspective(Perspective::compare); });
+    connect(profileCompare_, &ProfileCompareController::compared, this, [this] { showView(View::changes); });
+    connect(profileCompare_, &ProfileCompareController::coloursReleased, this, &MainWindow::colourGraph);
+    connect(profileCompare_, &ProfileCompareController::failed, this, &MainWindow::openFailed);
+    connect(profileReport_, &ProfileReportController::failed, this, [this](const QString&, const Error& error) { error_->showError(error); });
+    connect(profileReport_, &ProfileReportController::written, this, [this](const QString& path) { log_->append(tr("Wrote %1").arg(path)); });
     connect(find_, &FindAnything::picked, selection_, &Selection::select);
     connect(find_, &FindAnything::fileRequested, this, &MainWindow::open);
 

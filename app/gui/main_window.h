@@ -12,6 +12,7 @@
 #include "views/common/theme.h"
 #include "views/testcase/run_controller.h"
 
+class QActionGroup;
 class QComboBox;
 class QLabel;
 class QStackedWidget;
@@ -21,6 +22,7 @@ class QTabWidget;
 namespace megascope {
 
 class CompareController;
+class EmptyState;
 class ErrorBar;
 class FilePage;
 class FindAnything;
@@ -34,6 +36,8 @@ class MemoryController;
 class OprTableModel;
 class OutlineView;
 class ProblemTableModel;
+class ProfileCompareController;
+class ProfileReportController;
 class RecentFiles;
 class ResultTableModel;
 class SaveController;
@@ -41,6 +45,7 @@ struct SavedDump;
 class TablePage;
 class TensorView;
 class TestcasePanel;
+class TimelinePanel;
 class TimelineView;
 class VarTableModel;
 class WeightTableModel;
@@ -54,7 +59,7 @@ class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
     /// Names of central tabs and tables, for scripts and settings.
-    enum class View { graph, timeline, flame, memory, value, file, compare };
+    enum class View { graph, timeline, flame, memory, value, file, compare, analysis, changes };
 
     explicit MainWindow(std::unique_ptr<Runner> runner, QWidget* parent = nullptr);
     ~MainWindow() override;
@@ -84,6 +89,9 @@ public:
     [[nodiscard]] SaveController* saves() const { return saves_; }
     [[nodiscard]] CompareController* comparison() const { return compare_; }
     [[nodiscard]] GraphView* graphView() const { return graph_; }
+    [[nodiscard]] TimelinePanel* timelinePanel() const { return timelinePanel_; }
+    [[nodiscard]] ProfileCompareController* profileComparison() const { return profileCompare_; }
+    [[nodiscard]] ProfileReportController* profileReports() const { return profileReport_; }
     [[nodiscard]] TablePage* tablePage(const QString& name) const;
     [[nodiscard]] ErrorBar* errorBar() const { return error_; }
     /// Nothing is being computed or drawn anew.
@@ -137,6 +145,7 @@ private:
     void showGraph(const std::shared_ptr<const GraphFacts>& facts);
     void setTimes(std::shared_ptr<const OprTimes> times);
     void colourGraph();
+    void reportProfile(std::shared_ptr<const GraphProfile> profile, const QString& title);
     void updateStatus();
     void fileProblems(const OpenedModel& opened);
     void showTimeline(std::shared_ptr<const TimelineScene> scene);
@@ -180,7 +189,10 @@ private:
     KeyBar* keyBar_ = nullptr;
     GraphView* graph_ = nullptr;
     QStackedWidget* timelineStack_ = nullptr;
+    TimelinePanel* timelinePanel_ = nullptr;
     TimelineView* timeline_ = nullptr;
+    ProfileCompareController* profileCompare_ = nullptr;
+    ProfileReportController* profileReport_ = nullptr;
     FlameController* flame_ = nullptr;
     MemoryController* memory_ = nullptr;
     QStackedWidget* valueStack_ = nullptr;
@@ -217,7 +229,8 @@ private:
     QAction* profileAction_ = nullptr;
     QAction* backAction_ = nullptr;
     QAction* forwardAction_ = nullptr;
-    QAction* colourByTime_ = nullptr;
+    QActionGroup* colourBy_ = nullptr; ///< time, FLOP/s, bandwidth
+    EmptyState* noValue_ = nullptr;
     QList<QAction*> modelActions_; ///< enabled while a model is open
     QList<QAction*> perspectiveActions_;
     QList<QAction*> themeActions_;

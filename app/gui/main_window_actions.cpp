@@ -18,13 +18,17 @@
 #include "app/gui/find_anything.h"
 #include "app/gui/help_dialog.h"
 #include "app/gui/main_window.h"
+#include "app/gui/profile_compare_controller.h"
+#include "app/gui/profile_report_controller.h"
 #include "app/gui/recent_files.h"
 #include "app/gui/save_controller.h"
 #include "base/thread_pool.h"
 #include "exec/backend.h"
 #include "views/common/icon.h"
 #include "views/common/number_text.h"
+#include "views/common/empty_state.h"
 #include "views/graph/graph_view.h"
+#include "views/inspector/inspector.h"
 #include "views/table/table_page.h"
 
 namespace megascope {
@@ -50,6 +54,7 @@ void MainWindow::buildFileMenu() {
     connect(recent_, &RecentFiles::changed, this, [this] { recentMenu_->setEnabled(!recent_->paths().isEmpty()); });
     recentMenu_->setEnabled(!recent_->paths().isEmpty());
     menu->addAction(themedIcon(QStringLiteral("sample")), tr("Open a &Sample"), this, &MainWindow::openSample);
+    profileReport_->addActions(menu->addMenu(themedIcon(QStringLiteral("save")), tr("&Export")));
     menu->addSeparator();
     QAction* saveAs = menu->addAction(themedIcon(QStringLiteral("save")), tr("Save &As…"), saves_, &SaveController::ask);
     saveAs->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S));
@@ -96,7 +101,7 @@ void MainWindow::buildViewMenu() {
     }
     menu->addAction(tr("Reset this perspective"), this, &MainWindow::resetPerspective);
     menu->addSeparator();
-    const QList<std::pair<QString, View>> views = {{tr("Graph view"), View::graph}, {tr("Timeline view"), View::timeline}, {tr("Flame graph"), View::flame}, {tr("Memory view"), View::memory}, {tr("Value view"), View::value}, {tr("File view"), View::file}, {tr("Compare view"), View::compare}};
+    const QList<std::pair<QString, View>> views = {{tr("Graph view"), View::graph}, {tr("Timeline view"), View::timeline}, {tr("Flame graph"), View::flame}, {tr("Memory view"), View::memory}, {tr("Value view"), View::value}, {tr("File view"), View::file}, {tr("Compare view"), View::compare}, {tr("Profile analysis"), View::analysis}, {tr("Profile changes"), View::changes}};
     for (const auto& [title, view] : views) menu->addAction(title, this, [this, v = view] { showView(v); });
     menu->addSeparator();
     for (QDockWidget* dock : {outlineDock_, testcaseDock_, inspectorDock_, tableDock_}) menu->addAction(dock->toggleViewAction());
@@ -144,10 +149,15 @@ void MainWindow::buildGraphMenu() {
     toggle(tr("Edge &width by bytes"), false, &GraphView::setEdgeWidthByBytes);
     toggle(tr("Left to &right"), graph_->layoutOptions().direction == LayoutDirection::right,
                                [this](bool on) { graph_->setDirection(on ? LayoutDirection::right : LayoutDirection::down); });
-    colourByTime_ = menu->addAction(tr("Colour by &time"));
-    colourByTime_->setCheckable(true);
-    colourByTime_->setChecked(true);
-    connect(colourByTime_, &QAction::toggled, this, &MainWindow::colourGraph);
+    colourBy_ = new QActionGroup(this);
+    colourBy_->setExclusionPolicy(QActionGroup::ExclusionPolicy::ExclusiveOptional);
+    for (const QString& title : {tr("Colour by &time"), tr("Colour by achieved F&LOP/s"), tr("Colour by achieved &bandwidth")}) {
+        QAction* action = menu->addAction(title);
+        action->setCheckable(true);
+        colourBy_->addAction(action);
+    }
+    colourBy_->actions().constFirst()->setChecked(true);
+    connect(colourBy_, &QActionGroup::triggered, this, &MainWindow::colourGraph);
 }
 
 void MainWindow::buildRunMenu() {
@@ -161,7 +171,9 @@ void MainWindow::buildRunMenu() {
     stopAction_->setShortcut(QKeySequence(Qt::SHIFT | Qt::Key_F5));
     menu->addSeparator();
     profileAction_ = menu->addAction(themedIcon(QStringLiteral("profile")), tr("&Profile"), this, &MainWindow::profileRun);
+    profileAction_->setObjectName(QStringLiteral("profileAction"));
     profileAction_->setShortcut(QKeySequence(Qt::Key_F6));
+    profileCompare_->addActions(menu);
     profileAction_->setToolTip(tr("Run the current testcase several times and show when each operator ran (F6)"));
 }
 
@@ -255,7 +267,9 @@ void MainWindow::updateActions() {
     for (QAction* action : modelActions_) action->setEnabled(model);
     backAction_->setEnabled(selection_->canGoBack() || (selection_->current().empty() && selection_->canGoForward()));
     forwardAction_->setEnabled(selection_->canGoForward());
-    colourByTime_->setEnabled(times_ != nullptr);
+    colourBy_->setEnabled(times_ != nullptr);
+    noValue_->setButtonEnabled(model);
+    inspector_->setComputable(model);
 }
 
 void MainWindow::openDialog() {

@@ -1,3 +1,4 @@
+#include <QActionGroup>
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QLabel>
@@ -12,12 +13,15 @@
 #include "app/gui/flame_controller.h"
 #include "app/gui/memory_controller.h"
 #include "app/gui/main_window.h"
+#include "app/gui/profile_compare_controller.h"
+#include "app/gui/profile_report_controller.h"
 #include "app/gui/recent_files.h"
 #include "app/gui/save_controller.h"
 #include "views/common/error_bar.h"
 #include "views/common/number_text.h"
 #include "views/graph/graph_view.h"
 #include "views/inspector/inspector.h"
+#include "views/profile/timeline_panel.h"
 #include "views/table/opr_table_model.h"
 #include "views/table/outline_view.h"
 #include "views/table/problem_table_model.h"
@@ -31,6 +35,8 @@ namespace megascope {
 void MainWindow::showGraph(const std::shared_ptr<const GraphFacts>& facts) {
     selection_->reset();
     times_.reset();
+    profileCompare_->graphChanged();
+    profileReport_->clear();
     flame_->clear();
     memory_->setGraph(facts);
     oprs_->setFacts(facts);
@@ -54,6 +60,12 @@ void MainWindow::showModel(const std::shared_ptr<const OpenedModel>& opened) {
     value_->clear();
     valueStack_->setCurrentIndex(1);
     if (timelineOfRun_) showTimeline(nullptr);
+    if (const auto& profile = documents_->profile(); profile && timelineScene_ == profile->scene) {
+        // It stays open beside the model; what the two have in common is found by a job.
+        profileOfOpr_.clear();
+        if (profile->profile) reportProfile(profile->profile, QFileInfo(profile->path).fileName());
+        else profileReport_->setTrace(profile->scene, QFileInfo(profile->path).fileName());
+    }
     problems_->clear();
     fileProblems(*opened);
     centre_->setCurrentWidget(tabs_);
@@ -125,7 +137,7 @@ void MainWindow::showSaved(const std::shared_ptr<const SavedDump>& dump) {
 void MainWindow::showTimeline(std::shared_ptr<const TimelineScene> scene) {
     timelineScene_ = std::move(scene);
     profileOfOpr_.clear();
-    timeline_->setScene(timelineScene_);
+    timelinePanel_->setScene(timelineScene_);
     timelineStack_->setCurrentIndex(timelineScene_ ? 0 : 1);
     if (!timelineScene_) timelineOfRun_ = false;
 }
@@ -165,13 +177,24 @@ void MainWindow::showProfile(const std::shared_ptr<const OpenedProfile>& opened)
     if (!documents_->model()) {
         setWindowTitle(QStringLiteral("%1 — Megascope").arg(QFileInfo(opened->path).fileName()));
         showGraph(opened->facts);
+        profileOfOpr_ = opened->ofOpr;
         if (opened->times) setTimes(opened->times);
         profileOfOpr_ = opened->ofOpr;
         memory_->addProfile(opened->profile, opened->ofOpr, QFileInfo(opened->path).fileName());
     }
+    profileCompare_->profileOpened(opened);
+    const QString name = QFileInfo(opened->path).fileName();
+    timelinePanel_->setCaption(name);
+    if (opened->profile) reportProfile(opened->profile, name);
+    else profileReport_->setTrace(opened->scene, name);
     if (!opened->profile) flame_->showTrace(opened->scene, QFileInfo(opened->path).fileName());
     showView(View::timeline);
     updateActions();
+    updateStatus();
+}
+
+void MainWindow::reportProfile(std::shared_ptr<const GraphProfile> profile, const QString& title) {
+    profileReport_->setProfile(std::move(profile), title, shownFacts(), profileOfOpr_);
 }
 
 void MainWindow::showJoined(const std::shared_ptr<const JoinedProfile>& joined) {
@@ -180,7 +203,10 @@ void MainWindow::showJoined(const std::shared_ptr<const JoinedProfile>& joined) 
     rows.push_back({all ? ProblemRow::Severity::note : ProblemRow::Severity::warning, {}, text(joined->join.sentence()), {}});
     problems_->setProblems(tr("profile and graph"), std::move(rows));
     log_->append(text(joined->join.sentence()));
-    if (timelineScene_ == joined->opened->scene) profileOfOpr_ = joined->join.of_opr;
+    if (timelineScene_ == joined->opened->scene) {
+        profileOfOpr_ = joined->join.trustworthy() ? joined->join.of_opr : std::vector<ProfileOprId>();
+        reportProfile(joined->opened->profile, QFileInfo(joined->opened->path).fileName());
+    }
     if (joined->times) {
         setTimes(joined->times);
         memory_->addProfile(joined->opened->profile, joined->join.of_opr, QFileInfo(joined->opened->path).fileName());
@@ -203,14 +229,25 @@ void MainWindow::setTimes(std::shared_ptr<const OprTimes> times) {
 }
 
 void MainWindow::colourGraph() {
-    if (!times_ || !colourByTime_->isChecked()) {
+    if (profileCompare_->coloursGraph()) return;
+    const auto facts = shownFacts();
+    if (!times_ || !facts || !colourBy_->checkedAction()) {
         graph_->clearColumnColors();
         return;
     }
-    std::vector<std::optional<double>> seconds;
-    seconds.reserve(times_->seconds.size());
-    for (const double s : times_->seconds) seconds.push_back(std::isnan(s) ? std::nullopt : std::optional(s));
-    graph_->setColumnColors(std::move(seconds), tr("time (%1)").arg(text(times_->source)), false, QStringLiteral("s"));
+    const qsizetype by = colourBy_->actions().indexOf(colourBy_->checkedAction());
+    std::vector<std::optional<double>> numbers(times_->seconds.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const double seconds = times_->seconds[i];
+        if (std::isnan(seconds)) continue;
+        const Cost& cost = facts->costs[i];
+        if (by == 0) numbers[i] = seconds;
+        else if (const auto& amount = by == 1 ? cost.flops : cost.memory; amount && seconds > 0) numbers[i] = *amount / seconds;
+    }
+    const QString source = text(times_->source);
+    if (by == 0) graph_->setColumnColors(std::move(numbers), tr("time (%1)").arg(source), false, QStringLiteral("s"));
+    else if (by == 1) graph_->setColumnColors(std::move(numbers), tr("FLOP/s (%1)").arg(source), false);
+    else graph_->setColumnColors(std::move(numbers), tr("bytes per second (%1)").arg(source), false);
 }
 
 void MainWindow::updateStatus() {
@@ -220,6 +257,12 @@ void MainWindow::updateStatus() {
         parts << QFileInfo(opened->path).fileName() << text(container_name(stored.container))
               << tr("%n operators", nullptr, static_cast<int>(opened->facts->graph->oprs().size())) << bytesText(static_cast<double>(opened->model->file->bytes().size()));
         if (const auto count = opened->model->testcases.size()) parts << tr("%n testcases", nullptr, static_cast<int>(count));
+    } else if (const auto& profile = documents_->profile()) {
+        parts << QFileInfo(profile->path).fileName() << (profile->profile ? tr("profile") : tr("trace"));
+        if (profile->profile) parts << tr("%n operators", nullptr, static_cast<int>(profile->profile->oprs.size()));
+        parts << tr("%n slices", nullptr, static_cast<int>(profile->scene->timeline->slices()))
+              << secondsText((profile->scene->timeline->end - profile->scene->timeline->begin) * 1e-6);
+        if (const auto count = profile->scene->timeline->warnings.size()) parts << tr("%n warnings", nullptr, static_cast<int>(count));
     }
     fileStatus_->setText(parts.join(QStringLiteral(" · ")));
     runStatus_->setText(times_ ? tr("%1: operators %2").arg(text(times_->source), secondsText(times_->total)) : QString());

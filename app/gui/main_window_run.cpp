@@ -1,14 +1,19 @@
 #include <QComboBox>
+#include <QFileInfo>
 #include <QStackedWidget>
 #include <QTabWidget>
 
 #include <algorithm>
 
 #include "app/gui/main_window.h"
+#include "app/gui/profile_compare_controller.h"
+#include "app/gui/profile_report_controller.h"
 #include "session/profile_export.h"
 #include "views/common/error_bar.h"
 #include "views/common/number_text.h"
 #include "views/inspector/inspector.h"
+#include "views/profile/timeline_panel.h"
+#include "views/table/opr_table_model.h"
 #include "views/table/problem_table_model.h"
 #include "views/table/result_table_model.h"
 #include "views/tensor/tensor_view.h"
@@ -122,7 +127,15 @@ void MainWindow::runFinished(const std::shared_ptr<const RunReport>& report) {
         lookUpValue(wantedValue_);
         return;
     }
-    if (auto times = timesOfRun(*report, opened->facts->graph->oprs().size())) setTimes(std::move(times));
+    const std::size_t oprs = opened->facts->graph->oprs().size();
+    if (auto times = timesOfRun(*report, oprs)) {
+        setTimes(std::move(times));
+        const auto fused = fusedInto(*report, oprs);
+        inspector_->setFusedInto(fused);
+        oprs_->setFusedInto(fused);
+    }
+    profileReport_->setRun(opened->facts, report, QFileInfo(opened->path).fileName());
+    if (timelineOfRun_) timelinePanel_->setCaption(tr("An earlier profiled run than the one that the other views show; F6 profiles anew"));
     inspector_->clearValue();
     if (purpose_ == RunPurpose::profile) {
         if (firstError != report->testcases.end()) error_->showError(*firstError->error);
@@ -139,6 +152,7 @@ void MainWindow::runFinished(const std::shared_ptr<const RunReport>& report) {
 void MainWindow::showRunTimeline(const std::shared_ptr<const RunReport>& report) {
     struct RunTimeline {
         std::shared_ptr<const TimelineScene> scene;
+        std::shared_ptr<const GraphProfile> profile;
         std::vector<ProfileOprId> ofOpr;
     };
     jobs_->start<RunTimeline>(
@@ -150,10 +164,11 @@ void MainWindow::showRunTimeline(const std::shared_ptr<const RunReport>& report)
             auto made = std::make_shared<RunTimeline>();
             made->ofOpr = join_profile(*facts->graph, facts->info, *profile).of_opr;
             made->scene = makeTimelineScene(timeline_of(profile));
+            made->profile = profile;
             return made;
         },
         this,
-        [this](JobRunner::Result<RunTimeline> made) {
+        [this, report](JobRunner::Result<RunTimeline> made) {
             if (!made) {
                 if (made.error().code != ErrorCode::cancelled) error_->showError(made.error());
                 return;
@@ -161,6 +176,12 @@ void MainWindow::showRunTimeline(const std::shared_ptr<const RunReport>& report)
             showTimeline((*made)->scene);
             profileOfOpr_ = (*made)->ofOpr;
             timelineOfRun_ = true;
+            const TestcaseRun& run = report->testcases.front();
+            const QString title = tr("profiled run on %1, %n threads", nullptr, report->threads).arg(text(report->backend));
+            timelinePanel_->setCaption(tr("%1: iteration %2 of %3, the one of median length (%4)").arg(title).arg(median_iteration(run) + 1).arg(run.seconds.size())
+                                           .arg(secondsText(run.seconds[median_iteration(run)])));
+            reportProfile((*made)->profile, title);
+            profileCompare_->addRun(documents_->model()->facts, report);
             showView(View::timeline);
             highlightInTimeline(selection_->current());
         });

@@ -9,14 +9,15 @@ namespace megascope {
 Options parseOptions(int argc, char** argv) {
     CLI::App cli("Megascope: trace inspector and profiler for MegEngine", "megascope");
     std::vector<std::string> files;
-    std::string screenshot, size, theme, select, view, table, filter, profile;
+    std::string screenshot, size, theme, select, view, table, filter, profile, compareProfile;
     Options options;
     cli.add_option("files", files, "Models and profiles to open; a second model is compared with the first one");
     cli.add_option("--profile", profile, "A profile to open together with the model")->option_text("JSON");
+    cli.add_option("--compare-profile", compareProfile, "A profile or trace to compare the open one with")->option_text("FILE");
     cli.add_option("--theme", theme, "Colours")->check(CLI::IsMember({"light", "dark"}));
     cli.add_flag("--run", options.run, "Run the file's testcases after opening");
     cli.add_option("--select", select, "Select an operator or var by name")->option_text("NAME");
-    cli.add_option("--view", view, "The view in the middle")->check(CLI::IsMember({"graph", "timeline", "flame", "memory", "value", "file", "compare"}));
+    cli.add_option("--view", view, "The view in the middle")->check(CLI::IsMember({"graph", "timeline", "flame", "memory", "value", "file", "compare", "analysis", "changes"}));
     cli.add_option("--table", table, "The table at the bottom")->check(CLI::IsMember({"operators", "vars", "weights", "results", "problems", "log"}));
     cli.add_option("--filter", filter, "Filter of that table")->option_text("WORDS");
     cli.add_option("--screenshot", screenshot, "Write a picture of the window when all jobs are done, and exit")->option_text("PNG");
@@ -43,6 +44,7 @@ Options parseOptions(int argc, char** argv) {
     options.view = QString::fromStdString(view);
     options.table = QString::fromStdString(table);
     options.filter = QString::fromStdString(filter);
+    options.compareProfile = QString::fromStdString(compareProfile);
     options.profile = QString::fromStdString(profile);
     options.freshSettings = !screenshot.empty();
     return options;

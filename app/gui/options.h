@@ -17,6 +17,7 @@ struct Options {
     QString view;            ///< "graph", "timeline", "value", "file", "compare"
     QString table;           ///< "operators", "vars", "weights", "results", "problems", "log"
     QString filter;          ///< text for the table's filter
+    QString compareProfile;  ///< a profile to compare the open one with
     QString profile;         ///< a profile to open together with the model
     bool freshSettings = false; ///< settings of other runs are not read (implied by `screenshot`)
 };

@@ -14,6 +14,7 @@
 #include "app/gui/main_window.h"
 #include "base/mapped_file.h"
 #include "format/reader.h"
+#include "app/gui/profile_compare_controller.h"
 #include "views/common/error_bar.h"
 
 namespace megascope {
@@ -63,9 +64,11 @@ void playOptions(MainWindow* window, const Options& options) {
     if (!second.isEmpty()) script->steps.push_back([window, second] { window->compareWith(second); });
     if (!others.isEmpty()) script->steps.push_back([window, others] { window->sayNotOpened(others); });
     if (!options.profile.isEmpty()) script->steps.push_back([window, file = options.profile] { window->open(file); });
+    if (!options.compareProfile.isEmpty())
+        script->steps.push_back([window, file = options.compareProfile] { window->profileComparison()->compareWith(file); });
     if (options.run) script->steps.push_back([window] { window->runSelected(); });
     script->steps.push_back([window, options, script = script.get()] {
-        static const QStringList views = {QStringLiteral("graph"), QStringLiteral("timeline"), QStringLiteral("flame"), QStringLiteral("memory"), QStringLiteral("value"), QStringLiteral("file"), QStringLiteral("compare")};
+        static const QStringList views = {QStringLiteral("graph"), QStringLiteral("timeline"), QStringLiteral("flame"), QStringLiteral("memory"), QStringLiteral("value"), QStringLiteral("file"), QStringLiteral("compare"), QStringLiteral("analysis"), QStringLiteral("changes")};
         if (const qsizetype view = views.indexOf(options.view); view >= 0) window->showView(static_cast<MainWindow::View>(view));
         if (!options.table.isEmpty()) window->showTable(options.table);
         if (!options.filter.isEmpty()) window->setTableFilter(options.filter);

@@ -1,6 +1,8 @@
 #include "profile/timeline.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "profile/timeline_rows.h"
@@ -15,6 +17,42 @@ std::string_view physical(std::string_view place) {
     if (!place.starts_with(prefix)) return place;
     place.remove_prefix(prefix.size());
     return place.substr(0, place.find('"'));
+}
+
+/// Bytes of the memory chunks in use over time: a chunk from the start of the operator that first writes one of its vars to the end of
+/// the last one that reads one. What no operator of the sequence writes (constants) is there from the begin, what none reads
+/// (outputs) to the end. `spans`: microseconds by operator on the only comp node; NaN start = none.
+TimelineCounter memory_in_use(const GraphProfile& p, const std::vector<std::pair<double, double>>& spans, double end) {
+    std::vector<double> last_read(p.vars.size(), -1);
+    for (std::size_t i = 0; i < p.oprs.size(); ++i)
+        if (!std::isnan(spans[i].first))
+            for (const ProfileVarId in : p.oprs[i].inputs) last_read[in.index()] = std::max(last_read[in.index()], spans[i].second);
+    std::map<StringId, std::pair<double, double>> life;
+    for (std::size_t v = 0; v < p.vars.size(); ++v) {
+        const ProfileVar& var = p.vars[v];
+        if (!var.mem_plan) continue;
+        const bool computed = var.producer.valid() && !std::isnan(spans[var.producer.index()].first);
+        const double from = computed ? spans[var.producer.index()].first : 0;
+        const double to = last_read[v] < 0 ? end : std::max(last_read[v], from);
+        const auto [at, is_new] = life.try_emplace(var.mem_plan->chunk, from, to);
+        if (!is_new) at->second = {std::min(at->second.first, from), std::max(at->second.second, to)};
+    }
+    std::map<double, double> steps;
+    for (const ProfileMemChunk& chunk : p.chunks) {
+        const auto at = life.find(chunk.id);
+        if (at == life.end()) continue;
+        steps[at->second.first] += static_cast<double>(chunk.size);
+        steps[at->second.second] -= static_cast<double>(chunk.size);
+    }
+    TimelineCounter counter;
+    counter.title = "memory chunks in use (bytes)";
+    double bytes = 0;
+    for (const auto& [time, step] : steps) {
+        bytes += step;
+        counter.time.push_back(time);
+        counter.value.push_back(bytes);
+    }
+    return counter;
 }
 
 } // namespace
@@ -88,6 +126,15 @@ std::shared_ptr<const Timeline> timeline_of(std::shared_ptr<const GraphProfile> 
     add(profile->device, TimelineRowKind::device, "device", "device");
     add(profile->host, TimelineRowKind::thread, "host", "main thread");
     timeline->end = last;
+    // With several comp nodes nothing says how their clocks relate.
+    const auto devices = std::ranges::count(timeline->rows, TimelineRowKind::device, &TimelineRow::kind);
+    if (devices == 1 && !profile->chunks.empty()) {
+        std::vector<std::pair<double, double>> spans(profile->oprs.size(), {std::numeric_limits<double>::quiet_NaN(), 0});
+        const TimelineRow& row = timeline->rows.front();
+        for (std::size_t i = 0; i < row.size(); ++i) spans[row.source[i]] = {row.start[i], row.end[i]};
+        TimelineCounter memory = memory_in_use(*profile, spans, last);
+        if (!memory.time.empty()) timeline->counters.push_back(std::move(memory));
+    }
     timeline->warnings = profile->warnings;
     if (timeline->rows.size() > 1)
         timeline->warnings.push_back("Device and host clocks have different origins: each row of the timeline starts at its own first record.");

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include <nlohmann/json.hpp>
@@ -80,7 +81,9 @@ private:
         case 'I':
         case 'R':
         case 'n':
-        case 'T': slices_[track].push_back({e_.time[i], e_.time[i], name_of(i), i, true}); break;
+        case 'T':
+            if (e_.strings[e_.name[i]] == "[memory]") allocation(i);
+            slices_[track].push_back({e_.time[i], e_.time[i], name_of(i), i, true}); break;
         case 'C': counter(i); break;
         case 'b':
         case 'S': async_open_[async_key(i)].push_back({e_.time[i], i}); break;
@@ -155,6 +158,22 @@ private:
             counter.time.push_back(e_.time[i]);
             counter.value.push_back(value.get<double>());
         }
+    }
+
+    /// PyTorch's allocator tells each (de)allocation by an instant: "Total Allocated" is what a device holds from then on.
+    void allocation(std::uint32_t i) {
+        const auto json = nlohmann::json::parse(e_.event_text(TraceEventId(i)), nullptr, false);
+        if (!json.is_object() || !json.contains("args") || !json["args"].is_object()) return;
+        const auto& args = json["args"];
+        const auto number = [&](const char* key) { return args.contains(key) && args[key].is_number() ? std::optional(args[key].get<double>()) : std::nullopt; };
+        const auto total = number("Total Allocated");
+        if (!total) return;
+        const std::int64_t device = static_cast<std::int64_t>(number("Device Id").value_or(-1));
+        const std::string title = "allocated (bytes), device " + std::string(device < 0 ? "none" : std::to_string(device));
+        const auto [at, is_new] = counter_at_.try_emplace(title, timeline_->counters.size());
+        if (is_new) timeline_->counters.push_back({title, {}, {}});
+        timeline_->counters[at->second].time.push_back(e_.time[i]);
+        timeline_->counters[at->second].value.push_back(*total);
     }
 
     void close_what_is_open() {

@@ -152,6 +152,16 @@ void TraceBuilder::apply_metadata(TraceTrackId id, StringId name) {
     else if (kind == "process_sort_index" && std::isfinite(meta_number_)) process_order_[track.pid.value()] = static_cast<std::int64_t>(meta_number_);
 }
 
+void TraceBuilder::reserve(std::size_t events) {
+    e_.time.reserve(events);
+    e_.duration.reserve(events);
+    e_.name.reserve(events);
+    e_.category.reserve(events);
+    e_.track.reserve(events);
+    e_.phase.reserve(events);
+    e_.offset.reserve(events);
+}
+
 TraceBuilder::Mark TraceBuilder::mark() const {
     Mark mark = odd_;
     mark.events = e_.phase.size();

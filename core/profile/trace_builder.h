@@ -25,6 +25,8 @@ public:
 
     /// `offset`: where the object starts in the whole text.
     void event(simdjson::ondemand::object object, std::uint64_t offset);
+    /// Room for this many events in all columns.
+    void reserve(std::size_t events);
     [[nodiscard]] Mark mark() const;
     void back_to(const Mark& mark);
     /// Spreads names over tracks and counts what was odd. Called once, at the end.

@@ -155,6 +155,8 @@ Expected<std::shared_ptr<const TraceEvents>> read_trace(std::shared_ptr<const Ma
             error = parse_piece(parser, piece, text, at, cut, builder);
         }
         if (error) return forward(std::move(*error));
+        // The first piece tells how many events to expect: columns that do not grow are never copied.
+        if (mark.events == 0 && builder.mark().events != 0) builder.reserve(builder.mark().events * (text.size() / (cut - at) + 1));
         at = skip_space(text, cut);
     }
     if (!closed) events->warnings.push_back("The file ends inside the list of events; what was complete is shown.");

@@ -2,6 +2,16 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="en" sourcelanguage="en">
 <context>
+    <name>megascope::AnalysisPage</name>
+    <message numerus="yes">
+        <source>%n Copy operators: %1.</source>
+        <translation>
+            <numerusform>%n Copy operator: %1.</numerusform>
+            <numerusform>%n Copy operators: %1.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>megascope::FilePage</name>
     <message numerus="yes">
         <source>%n entries</source>
@@ -82,6 +92,27 @@
             <numerusform>%n testcases</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>%n slices</source>
+        <translation>
+            <numerusform>%n slice</numerusform>
+            <numerusform>%n slices</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n warnings</source>
+        <translation>
+            <numerusform>%n warning</numerusform>
+            <numerusform>%n warnings</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>profiled run on %1, %n threads</source>
+        <translation>
+            <numerusform>profiled run on %1, %n thread</numerusform>
+            <numerusform>profiled run on %1, %n threads</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>megascope::OutlineModel</name>
@@ -93,6 +124,33 @@
 %n operator</numerusform>
             <numerusform>%1
 %n operators</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>megascope::ProfileCompareController</name>
+    <message numerus="yes">
+        <source>run %1 on %2, %n threads</source>
+        <translation>
+            <numerusform>run %1 on %2, %n thread</numerusform>
+            <numerusform>run %1 on %2, %n threads</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>megascope::ReportTableView</name>
+    <message numerus="yes">
+        <source>%n rows</source>
+        <translation>
+            <numerusform>%n row</numerusform>
+            <numerusform>%n rows</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 of %n rows</source>
+        <translation>
+            <numerusform>%1 of %n row</numerusform>
+            <numerusform>%1 of %n rows</numerusform>
         </translation>
     </message>
 </context>
@@ -174,6 +232,12 @@
         <translation>
             <numerusform>%n further var lives in it, in place or forwarded</numerusform>
             <numerusform>%n further vars live in it, in place or forwarded</numerusform>
+    <name>megascope::TimelinePanel</name>
+    <message numerus="yes">
+        <source>%n slices</source>
+        <translation>
+            <numerusform>%n slice</numerusform>
+            <numerusform>%n slices</numerusform>
         </translation>
     </message>
 </context>

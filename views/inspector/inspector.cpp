@@ -127,11 +127,22 @@ Inspector::Inspector(Selection* selection, JobRunner* jobs, QWidget* parent) : Q
 void Inspector::setFacts(std::shared_ptr<const GraphFacts> facts) {
     facts_ = std::move(facts);
     times_.reset();
+    fused_.reset();
     showPick(selection_->current());
 }
 
 void Inspector::setTimes(std::shared_ptr<const OprTimes> times) {
     times_ = std::move(times);
+    showPick(selection_->current());
+}
+
+void Inspector::setFusedInto(std::shared_ptr<const std::vector<OprId>> fused) {
+    fused_ = std::move(fused);
+    showPick(selection_->current());
+}
+
+void Inspector::setComputable(bool computable) {
+    computable_ = computable;
     showPick(selection_->current());
 }
 
@@ -179,7 +190,11 @@ void Inspector::showPick(Pick pick) {
         const OprDef* def = facts_->def(pick.opr);
         summary_->setText(def ? text(def->summary) : tr("The catalogue does not know this operator."));
         summary_->show();
-        model_->setGroups(describeOpr(*facts_, pick.opr, times_.get()));
+        std::vector<PropertyGroup> groups = describeOpr(*facts_, pick.opr, times_.get());
+        if (const OprId into = fused_ && pick.opr.index() < fused_->size() ? (*fused_)[pick.opr.index()] : OprId(); into.valid())
+            groups.push_back({tr("Measured"), {{tr("time"), tr("fused into %1").arg(text(graph.display_name(into))), {}, Pick::of(into), false, false,
+                                                tr("One kernel ran both; the time stands with the other operator")}}});
+        model_->setGroups(std::move(groups));
     } else {
         title_->setText(tr("Var"));
         name_->setText(text(graph.display_name(pick.var)));
@@ -193,9 +208,9 @@ void Inspector::showPick(Pick pick) {
     value_->clear();
     setValueShown(false);
     const VarId var = valueVar(pick);
-    valueTitle_->setText(var.valid() ? tr("Value: not computed yet") : tr("No value"));
+    valueTitle_->setText(!var.valid() ? tr("No value") : computable_ ? tr("Value: not computed yet") : tr("A profile holds no values"));
     valueFrame_->setVisible(var.valid());
-    compute_->setVisible(var.valid());
+    compute_->setVisible(var.valid() && computable_);
     if (var.valid()) emit valueWanted(var);
 }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "views/common/graph_facts.h"
 #include "views/common/selection.h"
@@ -27,6 +28,10 @@ public:
 
     void setFacts(std::shared_ptr<const GraphFacts> facts);
     void setTimes(std::shared_ptr<const OprTimes> times);
+    /// By OprId: the operator whose step also ran this one, so that it has no time of its own; invalid: none. May be null.
+    void setFusedInto(std::shared_ptr<const std::vector<OprId>> fused);
+    /// Whether values can be computed at all: a profile's graph has no weights.
+    void setComputable(bool computable);
     /// The value of the selected var, from the file or a run; nothing = not known. Ignored when another var is selected.
     void setValue(VarId var, const Tensor& value, const QString& source);
     /// Forgets shown values: they belong to an older run.
@@ -54,6 +59,8 @@ private:
     Selection* selection_;
     std::shared_ptr<const GraphFacts> facts_;
     std::shared_ptr<const OprTimes> times_;
+    std::shared_ptr<const std::vector<OprId>> fused_;
+    bool computable_ = true;
     PropertyModel* model_;
     QStackedLayout* stack_;
     QLabel* swatch_;

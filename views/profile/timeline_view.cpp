@@ -1,31 +1,63 @@
 #include "views/profile/timeline_view.h"
 
 #include <QHelpEvent>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QKeyEvent>
 #include <QMouseEvent>
-#include <QPainter>
 #include <QScrollBar>
 #include <QToolTip>
 #include <QWheelEvent>
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "base/units.h"
 #include "views/common/theme.h"
+#include "views/profile/timeline_metrics.h"
 
 namespace megascope {
 
 namespace {
 
-constexpr int headerWidth = 180;
-constexpr int rulerHeight = 24;
-constexpr int laneHeight = 18;
-constexpr int groupHeight = 22;
-constexpr int counterHeight = 44;
-constexpr int rowGap = 6;
+using namespace timeline_metrics;
 
 QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
+
+constexpr int argLines = 40; ///< of a tooltip
+constexpr int argLength = 200;
+
+QString valueText(const QJsonValue& value) {
+    QString s;
+    if (value.isString()) s = value.toString();
+    else if (value.isDouble()) s = QString::number(value.toDouble(), 'g', 15);
+    else if (value.isBool()) s = value.toBool() ? QStringLiteral("true") : QStringLiteral("false");
+    else if (value.isArray()) s = QString::fromUtf8(QJsonDocument(value.toArray()).toJson(QJsonDocument::Compact));
+    else if (value.isObject()) s = QString::fromUtf8(QJsonDocument(value.toObject()).toJson(QJsonDocument::Compact));
+    s.replace(QLatin1Char('\n'), QLatin1Char(' '));
+    return s.size() > argLength ? s.left(argLength) + QStringLiteral("…") : s;
+}
+
+/// Category and arguments of an event, one a line.
+QStringList eventLines(const QString& json) {
+    const QJsonDocument document = QJsonDocument::fromJson(json.toUtf8());
+    if (!document.isObject()) return {json.left(3 * argLength)};
+    const QJsonObject event = document.object();
+    QStringList lines;
+    for (const char* key : {"cat", "id"})
+        if (event.contains(QLatin1String(key))) lines << QStringLiteral("%1: %2").arg(QLatin1String(key), valueText(event[QLatin1String(key)]));
+    const QJsonObject args = event[QLatin1String("args")].toObject();
+    for (auto at = args.begin(); at != args.end(); ++at) {
+        if (lines.size() == argLines) {
+            lines << QStringLiteral("…");
+            break;
+        }
+        lines << QStringLiteral("%1: %2").arg(at.key(), valueText(at.value()));
+    }
+    return lines;
+}
 
 } // namespace
 
@@ -48,7 +80,9 @@ void TimelineView::setScene(std::shared_ptr<const TimelineScene> scene) {
     scene_ = std::move(scene);
     hovered_.reset();
     highlighted_.reset();
+    marked_.clear();
     searchHits_.clear();
+    found_.reset();
     range_.reset();
     layoutBands();
     fit();
@@ -121,37 +155,68 @@ void TimelineView::showRange(double begin, double end) {
     axisChanged();
 }
 
+void TimelineView::setAxis(double begin, double end) {
+    axis_.begin = begin;
+    axis_.end = std::max(end, begin + 1e-4);
+    axisChanged();
+}
+
+void TimelineView::setFlowsShown(bool shown) {
+    flowsShown_ = shown;
+    update();
+}
+
 void TimelineView::clearRange() {
     range_.reset();
     update();
     emit rangeChanged(0, 0);
 }
 
-void TimelineView::setHighlighted(std::optional<std::uint32_t> source) {
+void TimelineView::mark(std::optional<std::uint32_t> source) {
     highlighted_ = source;
+    marked_.clear();
     update();
     if (!source || !scene_) return;
-    bool any_visible = false;
-    std::optional<Place> first;
     for (std::size_t r = 0; r < scene_->timeline->rows.size(); ++r) {
-        const TimelineRow& row = scene_->timeline->rows[r];
-        for (std::uint32_t i = 0; i < row.size(); ++i) {
-            if (row.source[i] != *source) continue;
-            if (!first) first = Place{r, i};
-            any_visible |= row.end[i] >= axis_.begin && row.start[i] <= axis_.end;
-        }
+        const auto& sources = scene_->timeline->rows[r].source;
+        for (auto at = std::find(sources.begin(), sources.end(), *source); at != sources.end(); at = std::find(at + 1, sources.end(), *source))
+            marked_.push_back({r, static_cast<std::uint32_t>(at - sources.begin())});
     }
-    if (!first || any_visible) return;
-    const TimelineRow& row = scene_->timeline->rows[first->row];
-    const double middle = (row.start[first->slice] + row.end[first->slice]) / 2;
-    const double half = axis_.span() / 2;
-    axis_.begin = middle - half;
-    axis_.end = middle + half;
+}
+
+void TimelineView::setHighlighted(std::optional<std::uint32_t> source) {
+    mark(source);
+    const auto visible = [&](const Place& place) {
+        const TimelineRow& row = scene_->timeline->rows[place.row];
+        return row.end[place.slice] >= axis_.begin && row.start[place.slice] <= axis_.end;
+    };
+    if (!marked_.empty() && std::none_of(marked_.begin(), marked_.end(), visible)) bringIntoView(marked_.front());
+}
+
+void TimelineView::bringIntoView(const Place& place) {
+    const TimelineRow& row = scene_->timeline->rows[place.row];
+    if (row.end[place.slice] < axis_.begin || row.start[place.slice] > axis_.end) {
+        const double middle = (row.start[place.slice] + row.end[place.slice]) / 2;
+        const double half = axis_.span() / 2;
+        axis_.begin = middle - half;
+        axis_.end = middle + half;
+    }
+    if (const Band* band = bandOfRow(place.row)) {
+        const int top = band->top + row.depth[place.slice] * laneHeight;
+        const int page = scroll_->pageStep();
+        if (top < scroll_->value() || top + laneHeight > scroll_->value() + page) scroll_->setValue(top - page / 3);
+    }
     axisChanged();
+}
+
+const TimelineView::Band* TimelineView::bandOfRow(std::size_t row) const {
+    const auto at = std::find_if(bands_.begin(), bands_.end(), [&](const Band& b) { return b.kind == Band::Kind::row && b.index == row; });
+    return at == bands_.end() ? nullptr : &*at;
 }
 
 std::size_t TimelineView::setSearch(const QString& wanted) {
     searchHits_.clear();
+    found_.reset();
     std::size_t count = 0;
     if (scene_ && !wanted.isEmpty()) {
         const Timeline& timeline = *scene_->timeline;
@@ -162,6 +227,64 @@ std::size_t TimelineView::setSearch(const QString& wanted) {
     }
     update();
     return count;
+}
+
+std::optional<TimelineView::Place> TimelineView::nextFound(bool backwards) const {
+    // Hits are walked by (start, row, slice); behind the last one comes the first one again.
+    using Key = std::tuple<double, std::size_t, std::uint32_t>;
+    const auto& rows = scene_->timeline->rows;
+    const Key from = found_ ? Key(rows[found_->row].start[found_->slice], found_->row, found_->slice)
+                            : Key(backwards ? axis_.end : axis_.begin, backwards ? rows.size() : 0, 0);
+    const auto better = [backwards](const Key& a, const std::optional<Key>& b) { return !b || (backwards ? a > *b : a < *b); };
+    std::optional<Key> next;
+    std::optional<Key> wrapped;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        const TimelineRow& row = rows[r];
+        const auto n = static_cast<std::uint32_t>(row.size());
+        const auto hit = [&](std::uint32_t i) { return static_cast<bool>(searchHits_[row.name[i].index()]); };
+        const auto key = [&](std::uint32_t i) { return Key(row.start[i], r, i); };
+        const auto middle = static_cast<std::uint32_t>(
+            std::partition_point(row.start.begin(), row.start.end(), [&](double start) { return start < std::get<0>(from); }) - row.start.begin());
+        if (!backwards) {
+            for (std::uint32_t i = middle; i < n; ++i) {
+                if (!hit(i) || (found_ && key(i) <= from)) continue;
+                if (better(key(i), next)) next = key(i);
+                break;
+            }
+            for (std::uint32_t i = 0; i < n; ++i)
+                if (hit(i)) {
+                    if (better(key(i), wrapped)) wrapped = key(i);
+                    break;
+                }
+        } else {
+            for (std::uint32_t i = n; i-- > 0;)
+                if (hit(i)) {
+                    if (better(key(i), wrapped)) wrapped = key(i);
+                    break;
+                }
+            // Slices that start at the same time as the current one lie behind `middle`.
+            std::uint32_t last = middle;
+            while (last < n && row.start[last] <= std::get<0>(from)) ++last;
+            for (std::uint32_t i = last; i-- > 0;)
+                if (hit(i) && key(i) < from) {
+                    if (better(key(i), next)) next = key(i);
+                    break;
+                }
+        }
+    }
+    if (!next) next = wrapped;
+    return next ? std::optional(Place{std::get<1>(*next), std::get<2>(*next)}) : std::nullopt;
+}
+
+bool TimelineView::showNextFound(bool backwards) {
+    if (!scene_ || searchHits_.empty()) return false;
+    const auto place = nextFound(backwards);
+    if (!place) return false;
+    found_ = place;
+    mark(scene_->timeline->rows[place->row].source[place->slice]);
+    bringIntoView(*place);
+    emit sliceClicked(place->row, *highlighted_);
+    return true;
 }
 
 QColor TimelineView::nameColour(StringId name) const {
@@ -202,157 +325,23 @@ QString TimelineView::describe(const Place& place) const {
             if (footprint->memory) lines << QString::fromStdString(format_bytes(static_cast<double>(footprint->memory)));
         }
     } else if (timeline.trace) {
-        QString json = text(timeline.trace->event_text(TraceEventId(row.source[place.slice])));
-        if (json.size() > 600) json = json.left(600) + "…";
-        lines << json;
+        lines << eventLines(text(timeline.trace->event_text(TraceEventId(row.source[place.slice]))));
     }
     return lines.join('\n');
 }
 
-void TimelineView::paintEvent(QPaintEvent*) {
-    QPainter painter(this);
-    painter.fillRect(rect(), palette().base());
-    const QRect area = canvas();
-    if (scene_) {
-        painter.setClipRect(0, rulerHeight, width(), area.height());
-        for (const Band& band : bands_) {
-            const int top = rulerHeight + band.top - scroll_->value();
-            if (top + band.height < rulerHeight || top > height()) continue;
-            if (band.kind == Band::Kind::row) paintRow(painter, band, top);
-            else if (band.kind == Band::Kind::counter) paintCounter(painter, band, top);
-            if (band.kind == Band::Kind::group) {
-                painter.fillRect(0, top, width(), band.height, palette().alternateBase());
-                QFont bold = font();
-                bold.setBold(true);
-                painter.setFont(bold);
-            } else {
-                painter.fillRect(0, top, headerWidth, band.height, palette().window());
-                painter.setFont(font());
-            }
-            painter.setPen(palette().color(QPalette::Text));
-            const int indent = band.kind == Band::Kind::group ? 8 : 16;
-            const QRect title(indent, top, (band.kind == Band::Kind::group ? width() : headerWidth) - indent - 8, std::min(band.height, groupHeight));
-            painter.drawText(title, Qt::AlignLeft | Qt::AlignVCenter, painter.fontMetrics().elidedText(band.title, Qt::ElideRight, title.width()));
-        }
-        painter.setClipping(false);
-        painter.setPen(themeColours(palette()).separator);
-        painter.drawLine(headerWidth - 1, rulerHeight, headerWidth - 1, height());
-    }
-    paintRuler(painter);
-    paintRange(painter);
-}
-
-void TimelineView::paintRow(QPainter& painter, const Band& band, int top) {
-    const Timeline& timeline = *scene_->timeline;
-    const TimelineRow& row = timeline.rows[band.index];
-    const auto& lanes = scene_->lanes.rows[band.index];
-    const QRect area = canvas();
-    const ThemeColours colours = themeColours(palette());
-    const QFontMetrics metrics(font());
-    for (std::size_t depth = 0; depth < lanes.size(); ++depth) {
-        const int y = top + static_cast<int>(depth) * laneHeight + 2;
-        if (y + laneHeight < rulerHeight || y > height()) continue;
-        runs_.clear();
-        collect_runs(row, lanes[depth], axis_.begin, axis_.end, axis_.perPixel(), runs_);
-        for (const LaneRun& run : runs_) {
-            const double x0 = std::max(axis_.toPixel(run.start), -1.0);
-            const double x1 = std::min(axis_.toPixel(run.end), axis_.width + 1);
-            const int left = area.left() + static_cast<int>(std::floor(x0));
-            const int w = std::max(1, static_cast<int>(std::ceil(x1) - std::floor(x0)) - (x1 - x0 > 3 ? 1 : 0));
-            const StringId name = row.name[run.slice];
-            const bool found = searchHits_.empty() || searchHits_[name.index()];
-            QColor fill = colour_ ? colour_(row, run.slice) : nameColour(name);
-            if (!found) fill = palette().color(QPalette::AlternateBase);
-            const QRect box(left, y, w, laneHeight - 2);
-            painter.fillRect(box, fill);
-            if (run.count > 1) continue;
-            if (row.instant[run.slice]) painter.fillRect(box.adjusted(0, 0, 0, 0), colours.caution);
-            if (highlighted_ && row.source[run.slice] == *highlighted_) {
-                painter.setPen(QPen(colours.accent, 2));
-                painter.drawRect(box.adjusted(0, 0, -1, -1));
-            } else if (hovered_ && *hovered_ == Place{band.index, run.slice}) {
-                painter.setPen(colours.accent);
-                painter.drawRect(box.adjusted(0, 0, -1, -1));
-            }
-            if (w > 24 && found) {
-                painter.setFont(font());
-                const QRect inside = box.intersected(area).adjusted(4, 0, -4, 0);
-                if (inside.width() < 16) continue;
-                painter.setPen(readableOn(fill));
-                painter.drawText(inside, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(text(timeline.strings[name]), Qt::ElideRight, inside.width()));
-            }
-        }
-    }
-}
-
-void TimelineView::paintCounter(QPainter& painter, const Band& band, int top) const {
-    const TimelineCounter& counter = scene_->timeline->counters[band.index];
-    if (counter.time.empty()) return;
-    const QRect area = canvas();
-    const auto [low, high] = std::minmax_element(counter.value.begin(), counter.value.end());
-    const double bottom = std::min(0.0, *low);
-    const double range = std::max(*high - bottom, 1e-300);
-    const QColor line = themeColours(palette()).accent;
-    QColor fill = line;
-    fill.setAlpha(60);
-    const int h = band.height - 8;
-    auto at = static_cast<std::size_t>(std::upper_bound(counter.time.begin(), counter.time.end(), axis_.begin) - counter.time.begin());
-    at = at > 0 ? at - 1 : 0;
-    // A step function; between two pixels the largest value is drawn.
-    while (at < counter.time.size() && counter.time[at] < axis_.end) {
-        const double from = counter.time[at];
-        double value = counter.value[at];
-        std::size_t next = at + 1;
-        while (next < counter.time.size() && counter.time[next] < from + axis_.perPixel()) value = std::max(value, counter.value[next++]);
-        const double to = next < counter.time.size() ? counter.time[next] : axis_.end;
-        const int x0 = area.left() + static_cast<int>(std::max(axis_.toPixel(from), 0.0));
-        const int x1 = area.left() + static_cast<int>(std::min(axis_.toPixel(to), axis_.width));
-        const int bar = static_cast<int>((value - bottom) / range * h);
-        const QRect box(x0, top + 4 + h - bar, std::max(1, x1 - x0), bar);
-        painter.fillRect(box, fill);
-        painter.fillRect(box.left(), box.top(), box.width(), 1, line);
-        at = next;
-    }
-    painter.setPen(themeColours(palette()).dimmedText);
-    painter.drawText(QRect(area.left() + 4, top + 2, 200, 16), Qt::AlignLeft | Qt::AlignVCenter, QString::fromStdString(format_number(*high, 4)));
-}
-
-void TimelineView::paintRuler(QPainter& painter) const {
-    const QRect area = canvas();
-    const ThemeColours colours = themeColours(palette());
-    painter.fillRect(0, 0, width(), rulerHeight, palette().window());
-    painter.setPen(colours.separator);
-    painter.drawLine(0, rulerHeight - 1, width(), rulerHeight - 1);
-    if (!scene_) return;
-    painter.setFont(font());
-    for (const TimeTick& tick : timeTicks(axis_, scene_->timeline->begin, 110)) {
-        const int x = area.left() + static_cast<int>(axis_.toPixel(tick.time));
-        if (x < area.left()) continue;
-        painter.setPen(colours.separator);
-        painter.drawLine(x, tick.label.isEmpty() ? rulerHeight - 5 : rulerHeight - 10, x, rulerHeight - 1);
-        if (tick.label.isEmpty()) continue;
-        painter.setPen(palette().color(QPalette::WindowText));
-        painter.drawText(x + 4, 2, 130, rulerHeight - 6, Qt::AlignLeft | Qt::AlignVCenter, tick.label);
-    }
-    painter.fillRect(0, 0, headerWidth - 1, rulerHeight - 1, palette().window());
-    painter.setPen(colours.dimmedText);
-    painter.drawText(QRect(8, 0, headerWidth - 16, rulerHeight), Qt::AlignLeft | Qt::AlignVCenter,
-                     timeLabel(scene_->timeline->end - scene_->timeline->begin, std::max((scene_->timeline->end - scene_->timeline->begin) / 1000, 1e-3)));
-}
-
-void TimelineView::paintRange(QPainter& painter) const {
-    if (!range_) return;
-    const QRect area = canvas();
-    QColor tint = themeColours(palette()).accent;
-    const int x0 = area.left() + static_cast<int>(std::clamp(axis_.toPixel(range_->first), 0.0, axis_.width));
-    const int x1 = area.left() + static_cast<int>(std::clamp(axis_.toPixel(range_->second), 0.0, axis_.width));
-    tint.setAlpha(36);
-    painter.fillRect(x0, 0, x1 - x0, height(), tint);
-    painter.setPen(themeColours(palette()).accent);
-    painter.drawLine(x0, 0, x0, height());
-    painter.drawLine(x1, 0, x1, height());
-    const QString length = QString::fromStdString(format_seconds((range_->second - range_->first) * 1e-6));
-    painter.drawText(QRect(x0 + 4, 0, std::max(80, x1 - x0), rulerHeight), Qt::AlignLeft | Qt::AlignVCenter, length);
+QString TimelineView::describeCounterAt(QPoint position) const {
+    if (!scene_ || !canvas().contains(position)) return {};
+    const int y = position.y() - rulerHeight + scroll_->value();
+    const auto band = std::find_if(bands_.begin(), bands_.end(), [&](const Band& b) { return y >= b.top && y < b.top + b.height; });
+    if (band == bands_.end() || band->kind != Band::Kind::counter) return {};
+    const TimelineCounter& counter = scene_->timeline->counters[band->index];
+    const double time = axis_.toTime(position.x() - headerWidth);
+    const auto after = std::upper_bound(counter.time.begin(), counter.time.end(), time);
+    if (after == counter.time.begin()) return {};
+    const auto at = static_cast<std::size_t>(after - counter.time.begin()) - 1;
+    return tr("%1: %2, from %3").arg(text(counter.title), QString::fromStdString(format_number(counter.value[at], 9)),
+                                     timeLabel(counter.time[at] - scene_->timeline->begin, 1e-3));
 }
 
 void TimelineView::wheelEvent(QWheelEvent* event) {
@@ -414,7 +403,7 @@ void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
     }
     if (moved_) return;
     if (const auto place = placeAt(event->position().toPoint())) {
-        highlighted_ = scene_->timeline->rows[place->row].source[place->slice];
+        mark(scene_->timeline->rows[place->row].source[place->slice]);
         emit sliceClicked(place->row, *highlighted_);
     } else if (range_) {
         clearRange();
@@ -455,15 +444,10 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Down: scroll_->setValue(scroll_->value() + laneHeight); return;
     case Qt::Key_Escape: clearRange(); return;
     case Qt::Key_M:
-        if (!highlighted_) return;
-        for (const TimelineRow& row : scene_->timeline->rows)
-            for (std::size_t i = 0; i < row.size(); ++i)
-                if (row.source[i] == *highlighted_) {
-                    range_ = {row.start[i], row.end[i]};
-                    update();
-                    emit rangeChanged(range_->first, range_->second);
-                    return;
-                }
+        if (marked_.empty()) return;
+        range_ = {scene_->timeline->rows[marked_.front().row].start[marked_.front().slice], scene_->timeline->rows[marked_.front().row].end[marked_.front().slice]};
+        update();
+        emit rangeChanged(range_->first, range_->second);
         return;
     default: return QWidget::keyPressEvent(event);
     }
@@ -474,7 +458,9 @@ bool TimelineView::event(QEvent* event) {
     if (event->type() == QEvent::ToolTip) {
         auto* help = static_cast<QHelpEvent*>(event);
         const auto place = placeAt(help->pos());
+        const QString counter = place ? QString() : describeCounterAt(help->pos());
         if (place) QToolTip::showText(help->globalPos(), describe(*place), this);
+        else if (!counter.isEmpty()) QToolTip::showText(help->globalPos(), counter, this);
         else QToolTip::hideText();
         return true;
     }

@@ -47,18 +47,30 @@ public:
     void setHighlighted(std::optional<std::uint32_t> source);
     /// Marks slices whose name contains the text; empty clears. Returns how many match.
     std::size_t setSearch(const QString& text);
+    /// Selects the next (or previous) found slice in time order, round and round, brings it into view and sends `sliceClicked`.
+    /// False when nothing is found.
+    bool showNextFound(bool backwards = false);
+    /// The slice that the last step of a search went to.
+    [[nodiscard]] std::optional<Place> found() const { return found_; }
 
     [[nodiscard]] const TimeAxis& axis() const { return axis_; }
     [[nodiscard]] std::optional<std::pair<double, double>> range() const { return range_; }
     [[nodiscard]] std::optional<Place> placeAt(QPoint position) const;
-    /// Several lines about a slice, for tooltips.
+    /// Several lines about a slice with all its arguments, for tooltips.
     [[nodiscard]] QString describe(const Place& place) const;
+
+    /// What a counter says at a place; empty when there is none.
+    [[nodiscard]] QString describeCounterAt(QPoint position) const;
 
     [[nodiscard]] QSize sizeHint() const override { return {900, 400}; }
 
 public slots:
     void fit();
     void showRange(double begin, double end);
+    /// Exactly these times at the left and right edge (`showRange` leaves a margin).
+    void setAxis(double begin, double end);
+    /// Arrows between slices that the trace connects: all while they are few, else those of the selected slice.
+    void setFlowsShown(bool shown);
     void clearRange();
 
 signals:
@@ -97,6 +109,12 @@ private:
     void paintCounter(QPainter& painter, const Band& band, int top) const;
     void paintRuler(QPainter& painter) const;
     void paintRange(QPainter& painter) const;
+    void paintFlows(QPainter& painter) const;
+    [[nodiscard]] QPointF flowPoint(double time, std::uint32_t row) const;
+    [[nodiscard]] const Band* bandOfRow(std::size_t row) const;
+    void mark(std::optional<std::uint32_t> source);
+    void bringIntoView(const Place& place);
+    [[nodiscard]] std::optional<Place> nextFound(bool backwards) const;
     [[nodiscard]] QColor nameColour(StringId name) const;
     [[nodiscard]] QRect canvas() const;
 
@@ -108,7 +126,10 @@ private:
     QScrollBar* scroll_;
     std::optional<Place> hovered_;
     std::optional<std::uint32_t> highlighted_;
+    std::vector<Place> marked_; ///< the slices of `highlighted_`
     std::vector<bool> searchHits_; ///< by name id
+    std::optional<Place> found_;
+    bool flowsShown_ = true;
     std::optional<std::pair<double, double>> range_;
     std::vector<LaneRun> runs_; ///< scratch of paintRow
 

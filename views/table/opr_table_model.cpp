@@ -74,6 +74,7 @@ void OprTableModel::setFacts(std::shared_ptr<const GraphFacts> facts) {
     beginSourceReset();
     facts_ = std::move(facts);
     times_.reset();
+    fused_.reset();
     double flops = 0;
     double bytes = 0;
     if (facts_) {
@@ -104,6 +105,16 @@ void OprTableModel::setTimes(std::shared_ptr<const OprTimes> times) {
     host_ = timeUnit(largest);
     setUnit(HostTime, host_.name);
     cellsChanged(Time, Bandwidth); // all columns that times change lie between these
+}
+
+void OprTableModel::setFusedInto(std::shared_ptr<const std::vector<OprId>> fused) {
+    fused_ = std::move(fused);
+    cellsChanged(Time, Time);
+}
+
+OprId OprTableModel::fusedInto(int row) const {
+    const auto at = static_cast<std::size_t>(row);
+    return fused_ && at < fused_->size() ? (*fused_)[at] : OprId();
 }
 
 int OprTableModel::sourceRows() const { return facts_ ? static_cast<int>(facts_->graph->oprs().size()) : 0; }
@@ -162,7 +173,7 @@ QString OprTableModel::cellText(int row, int column) const {
     default: break;
     }
     const auto value = number(row, column);
-    if (!value) return {};
+    if (!value) return column == Time && fusedInto(row).valid() ? tr("fused") : QString();
     switch (column) {
     case Flops: return scaledText(*value, flops_.factor);
     case Bytes: return scaledText(*value, bytes_.factor);
@@ -195,8 +206,11 @@ QString OprTableModel::cellExact(int row, int column) const {
         const auto value = number(row, column);
         return value ? QString::number(*value, 'f', 0) : QString();
     }
-    case Intensity:
     case Time:
+        if (const OprId into = fusedInto(row); into.valid() && !number(row, Time))
+            return tr("fused into %1; the time of both stands there").arg(text(facts_->graph->display_name(into)));
+        [[fallthrough]];
+    case Intensity:
     case HostTime:
     case Share:
     case Throughput:

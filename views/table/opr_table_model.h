@@ -22,6 +22,8 @@ public:
     void setFacts(std::shared_ptr<const GraphFacts> facts);
     /// Null when nothing was measured.
     void setTimes(std::shared_ptr<const OprTimes> times);
+    /// By OprId: the operator whose step also ran this one; invalid: none. May be null.
+    void setFusedInto(std::shared_ptr<const std::vector<OprId>> fused);
     [[nodiscard]] int sourceRows() const override;
     [[nodiscard]] bool hasQuietRows() const override { return true; }
     [[nodiscard]] QString quietRowsTitle() const override { return tr("Show constants"); }
@@ -40,9 +42,11 @@ protected:
 private:
     [[nodiscard]] const Opr& opr(int row) const;
     [[nodiscard]] std::optional<double> number(int row, int column) const;
+    [[nodiscard]] OprId fusedInto(int row) const;
 
     std::shared_ptr<const GraphFacts> facts_;
     std::shared_ptr<const OprTimes> times_;
+    std::shared_ptr<const std::vector<OprId>> fused_;
     ColumnUnit flops_{QStringLiteral("FLOP"), 1};
     ColumnUnit bytes_{QStringLiteral("KiB"), 1024};
     ColumnUnit time_{QStringLiteral("µs"), 1e-6};

@@ -78,6 +78,19 @@ std::shared_ptr<const OprTimes> timesOfRun(const RunReport& report, std::size_t 
     return times;
 }
 
+std::shared_ptr<const std::vector<OprId>> fusedInto(const RunReport& report, std::size_t oprs) {
+    auto into = std::make_shared<std::vector<OprId>>(oprs);
+    for (const TestcaseRun& run : report.testcases) {
+        if (run.steps.empty()) continue;
+        for (const StepRecord& record : run.steps.front()) {
+            if (record.step >= report.plan.steps.size()) continue;
+            for (const OprId opr : report.plan.steps[record.step].oprs)
+                if (opr != record.opr && opr.index() < oprs) (*into)[opr.index()] = record.opr;
+        }
+    }
+    return into;
+}
+
 QString reportSentence(const RunReport& report) {
     std::size_t passed = 0;
     std::size_t judged = 0;

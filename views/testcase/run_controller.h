@@ -47,6 +47,9 @@ private:
 /// Null when nothing was measured.
 [[nodiscard]] std::shared_ptr<const OprTimes> timesOfRun(const RunReport& report, std::size_t oprs);
 
+/// By OprId: the operator whose step ran this one, too (the first of a fused step); invalid where it ran by itself.
+[[nodiscard]] std::shared_ptr<const std::vector<OprId>> fusedInto(const RunReport& report, std::size_t oprs);
+
 /// Seven of eight passed: one sentence about a whole report.
 [[nodiscard]] QString reportSentence(const RunReport& report);
 

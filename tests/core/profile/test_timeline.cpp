@@ -71,6 +71,92 @@ private slots:
         QCOMPARE(t->warnings.size(), 1U);
     }
 
+    // a (0 to 10 µs) writes x, b (10 to 30 µs) reads x and a constant w and writes y, an output. x lies in a chunk of 100 bytes, w of
+    // 8, y of 4: 108 bytes while x is there, 112 from b's start, 12 from its end on; y and w stay.
+    void memoryFollowsTheChunksInUse() {
+        auto p = std::make_shared<GraphProfile>();
+        const auto chunk = [&](const char* id, std::uint64_t size) { p->chunks.push_back({p->strings.intern(id), size, {}}); };
+        const auto var = [&](std::uint64_t number, const char* id, ProfileOprId producer) {
+            ProfileVar v;
+            v.number = number;
+            v.mem_plan = ProfileMemPlan{p->strings.intern(id), 0, {}, {}};
+            v.producer = producer;
+            p->vars.push_back(v);
+        };
+        p->oprs.resize(3);
+        p->footprints.resize(3);
+        for (std::uint64_t i = 0; i < 3; ++i) p->oprs[i].number = i;
+        var(10, "chk10", ProfileOprId(0U));
+        var(11, "chk11", ProfileOprId(2U)); // the constant's operator is outside of the sequence
+        var(12, "chk12", ProfileOprId(1U));
+        chunk("chk10", 100);
+        chunk("chk11", 8);
+        chunk("chk12", 4);
+        p->oprs[0].outputs = {ProfileVarId(0U)};
+        p->oprs[1].inputs = {ProfileVarId(0U), ProfileVarId(1U)};
+        p->oprs[1].outputs = {ProfileVarId(2U)};
+        p->oprs[2].outputs = {ProfileVarId(1U)};
+        const StringId gpu = p->strings.intern("gpu0:0");
+        p->device.push_back({ProfileOprId(0U), gpu, {5e-6, 5e-6, 15e-6}}); // rows start at their first record
+        p->device.push_back({ProfileOprId(1U), gpu, {15e-6, 15e-6, 35e-6}});
+        const auto t = timeline_of(std::shared_ptr<const GraphProfile>(p));
+        QCOMPARE(t->counters.size(), 1U);
+        const TimelineCounter& memory = t->counters[0];
+        QCOMPARE(memory.value, (std::vector<double>{108, 112, 0}));
+        QVERIFY(std::abs(memory.time[1] - 10) < 1e-9);
+        QVERIFY(std::abs(memory.time[2] - 30) < 1e-9); // w and x are read last at 30, and there the timeline ends
+        p->device.push_back({ProfileOprId(1U), p->strings.intern("gpu1:0"), {0, 0, 1e-6}});
+        QVERIFY(timeline_of(std::shared_ptr<const GraphProfile>(p))->counters.empty()); // two clocks
+    }
+
+    void allocationsBecomeACounter() {
+        const auto t = timeline("[" + trace_event("i", "[memory]", 1, ",'args':{'Device Id':1,'Bytes':8,'Total Allocated':100}") + "," +
+                                trace_event("i", "[memory]", 3, ",'args':{'Device Id':1,'Bytes':-8,'Total Allocated':92}") + "," +
+                                trace_event("i", "[memory]", 4, ",'args':{}") + "]");
+        QVERIFY(t);
+        QCOMPARE(t->rows[0].size(), 3U); // the instants stay
+        QCOMPARE(t->counters.size(), 1U);
+        QCOMPARE(t->counters[0].title, std::string("allocated (bytes), device 1"));
+        QCOMPARE(t->counters[0].value, (std::vector<double>{100, 92}));
+        QCOMPARE(t->counters[0].time, (std::vector<double>{1, 3}));
+    }
+
+    // Odd traces of other programs: what is odd about each is what its name says. Everything stays, and is told.
+    void oddTracesAreToldAsWarnings_data() {
+        QTest::addColumn<QString>("file");
+        QTest::addColumn<int>("slices");
+        QTest::addColumn<QString>("warning");
+        QTest::newRow("unbalanced end") << "end-event-with-empty-stack" << 2 << "have no begin";
+        QTest::newRow("names differ") << "mismatched-name" << 1 << "another name";
+        QTest::newRow("unclosed begin") << "not-enough-end-events" << 3 << "never end";
+        QTest::newRow("out of order") << "out-of-order" << 3 << "out of time order";
+        QTest::newRow("crossing") << "invalid-x-nesting" << 2 << "without nesting";
+        QTest::newRow("cut off") << "simple-partial" << -1 << "ends inside the list";
+        QTest::newRow("cut off behind a comma") << "simple-partial-trailing-comma" << -1 << "ends inside the list";
+        QTest::newRow("fine") << "simple" << 4 << "";
+        QTest::newRow("fine, several processes") << "multiprocess" << 8 << "";
+        QTest::newRow("fine, instants of no length") << "zero-duration-events" << 4 << "";
+        QTest::newRow("fine, complete events") << "x-events-matching-end" << 9 << "";
+    }
+    void oddTracesAreToldAsWarnings() {
+        QFETCH(QString, file);
+        QFETCH(int, slices);
+        QFETCH(QString, warning);
+        const QString path = QStringLiteral(MEGASCOPE_REFERENCE_DATA "/traces/trace-event/") + file + ".json";
+        if (!QFile::exists(path)) QSKIP("The larger reference material is not here.");
+        const auto opened = MappedFile::open(path.toStdString());
+        QVERIFY(opened);
+        const auto events = read_trace(*opened);
+        QVERIFY2(events, events ? "" : events.error().text().c_str());
+        const auto made = timeline_of(*events);
+        QVERIFY(made);
+        QString all;
+        for (const std::string& w : (*made)->warnings) all += QString::fromStdString(w) + '\n';
+        if (slices >= 0) QCOMPARE(int((*made)->slices()), slices);
+        if (warning.isEmpty()) QVERIFY2(all.isEmpty(), qPrintable(all));
+        else QVERIFY2(all.contains(warning), qPrintable(all));
+    }
+
     void countersHaveOneSeriesPerArgument() {
         const auto t = timeline("[" + trace_event("C", "mem", 0, ",'args':{'used':1,'free':5}") + "," + trace_event("C", "mem", 2, ",'args':{'used':3}") + "]");
         QVERIFY(t);
