@@ -262,7 +262,7 @@ void MainWindow::updateStatus() {
         if (profile->profile) parts << tr("%n operators", nullptr, static_cast<int>(profile->profile->oprs.size()));
         parts << tr("%n slices", nullptr, static_cast<int>(profile->scene->timeline->slices()))
               << secondsText((profile->scene->timeline->end - profile->scene->timeline->begin) * 1e-6);
-        if (const auto count = profile->scene->timeline->warnings.size()) parts << tr("%n warnings", nullptr, static_cast<int>(count));
+        if (const auto count = (profile->profile ? profile->profile->warnings : profile->scene->timeline->warnings).size()) parts << tr("%n warnings", nullptr, static_cast<int>(count));
     }
     fileStatus_->setText(parts.join(QStringLiteral(" · ")));
     runStatus_->setText(times_ ? tr("%1: operators %2").arg(text(times_->source), secondsText(times_->total)) : QString());

@@ -47,22 +47,15 @@ ReportTable comparison_table(const ProfileComparison& comparison, const CompareS
     if (comparison.all_rows > comparison.rows.size())
         table.note = "The first " + format_count(comparison.rows.size()) + " of " + format_count(comparison.all_rows) + " rows.";
     table.columns = {{"name", single ? "Name" : std::string(compare_by_text(comparison.by)), false}};
-    if (single) {
-        table.columns.push_back({"type", comparison.traces ? "Category" : "Type", false});
-        table.columns.push_back(comparison.traces ? ReportColumn{"track", "Track", false} : ReportColumn{"shape", "Output", false});
-    }
-    for (ReportColumn column : {ReportColumn{"count_a", "n before", true}, {"count_b", "n after", true}, {"time_a", "Before", true}, {"time_b", "After", true},
-                                {"change", "Change", true}, {"relative", "%", true}, {"median_a", "Median before", true}, {"median_b", "Median after", true},
-                                {"p", "p", true}, {"verdict", "Verdict", false}})
+    if (single) table.columns.push_back({"type", comparison.traces ? "Category" : "Type", false});
+    for (ReportColumn column : {ReportColumn{"time_a", "Before", true}, {"time_b", "After", true}, {"change", "Change", true}, {"relative", "%", true},
+                                {"verdict", "Verdict", false}, {"p", "p", true}, {"count_a", "n before", true}, {"count_b", "n after", true},
+                                {"median_a", "Median before", true}, {"median_b", "Median after", true}})
         table.columns.push_back(std::move(column));
+    if (single) table.columns.push_back(comparison.traces ? ReportColumn{"track", "Track", false} : ReportColumn{"shape", "Output", false});
     for (const CompareRow& row : comparison.rows) {
         std::vector<ReportCell> cells = {row.name.empty() ? ReportCell(std::string("(none)")) : ReportCell(row.name)};
-        if (single) {
-            cells.emplace_back(row.type);
-            cells.emplace_back(comparison.traces ? row.track : row.shape);
-        }
-        cells.push_back(count_cell(row.count_a));
-        cells.push_back(count_cell(row.count_b));
+        if (single) cells.emplace_back(row.type);
         cells.push_back(row.count_a ? seconds_cell(row.time_a) : ReportCell());
         cells.push_back(row.count_b ? seconds_cell(row.time_b) : ReportCell());
         cells.emplace_back(row.change(), signed_seconds(row.change()));
@@ -70,11 +63,14 @@ ReportTable comparison_table(const ProfileComparison& comparison, const CompareS
         const auto relative = row.count_b ? row.relative() : std::nullopt;
         cells.push_back(relative ? ReportCell(*relative, percent_change(*relative)) : ReportCell());
         cells.back().tone = tone(row);
-        cells.push_back(seconds_cell(row.median_a));
-        cells.push_back(seconds_cell(row.median_b));
-        cells.push_back(row.p ? ReportCell(*row.p, format_number(*row.p, 2)) : ReportCell());
         cells.emplace_back(std::string(verdict_text(row.verdict)));
         cells.back().tone = tone(row);
+        cells.push_back(row.p ? ReportCell(*row.p, format_number(*row.p, 2)) : ReportCell());
+        cells.push_back(count_cell(row.count_a));
+        cells.push_back(count_cell(row.count_b));
+        cells.push_back(seconds_cell(row.median_a));
+        cells.push_back(seconds_cell(row.median_b));
+        if (single) cells.emplace_back(comparison.traces ? row.track : row.shape);
         table.rows.push_back(std::move(cells));
     }
     return table;

@@ -25,6 +25,7 @@ public:
         find_range();
         slices_.resize(e_.tracks.size());
         open_.resize(e_.tracks.size());
+        waiting_.resize(e_.tracks.size());
         std::size_t done = 0;
         for (const std::uint32_t i : order_) {
             if (++done % 65536 == 0 && cancel_.cancelled()) return CancelToken::error();
@@ -66,6 +67,7 @@ private:
 
     void event(std::uint32_t i) {
         const std::size_t track = e_.track[i].index();
+        if (!waiting_[track].empty() && e_.time[i] > e_.time[waiting_[track].front()]) close_waiting(track);
         switch (e_.phase[i]) {
         case 'X': {
             const double duration = e_.duration[i];
@@ -75,7 +77,7 @@ private:
             slices_[track].push_back({e_.time[i], end, name_of(i), i, false});
             break;
         }
-        case 'B': open_[track].push_back({e_.time[i], i}); break;
+        case 'B': begin_event(track, i); break;
         case 'E': end_event(track, i); break;
         case 'i':
         case 'I':
@@ -93,7 +95,32 @@ private:
         }
     }
 
+    void begin_event(std::size_t track, std::uint32_t i) {
+        // Its end may stand in front of it when both have the same time.
+        auto& waiting = waiting_[track];
+        const auto end = std::ranges::find_if(waiting, [&](std::uint32_t w) { return e_.name[w] == e_.name[i]; });
+        if (end == waiting.end()) {
+            open_[track].push_back({e_.time[i], i});
+            return;
+        }
+        waiting.erase(end);
+        slices_[track].push_back({e_.time[i], e_.time[i], name_of(i), i, false});
+    }
+
+    /// An end whose name no open slice has may belong to a begin of the same time that is still to come.
     void end_event(std::size_t track, std::uint32_t i) {
+        const StringId name = e_.name[i];
+        const bool named = name.valid() && !e_.strings[name].empty();
+        if (named && std::ranges::none_of(open_[track], [&](const Open& open) { return e_.name[open.event] == name; })) waiting_[track].push_back(i);
+        else close(track, i);
+    }
+
+    void close_waiting(std::size_t track) {
+        for (const std::uint32_t i : waiting_[track]) close(track, i);
+        waiting_[track].clear();
+    }
+
+    void close(std::size_t track, std::uint32_t i) {
         auto& stack = open_[track];
         if (stack.empty()) {
             ++end_without_begin_;
@@ -177,6 +204,7 @@ private:
     }
 
     void close_what_is_open() {
+        for (std::size_t track = 0; track < waiting_.size(); ++track) close_waiting(track);
         for (std::size_t track = 0; track < open_.size(); ++track)
             for (const Open& open : open_[track]) {
                 ++begin_without_end_;
@@ -270,6 +298,7 @@ private:
     std::vector<std::uint32_t> order_;
     std::vector<std::vector<TimelineSlice>> slices_;
     std::vector<std::vector<Open>> open_;
+    std::vector<std::vector<std::uint32_t>> waiting_; ///< by track: ends that may belong to a begin of the same time
     std::map<std::string, std::vector<Open>> async_open_;
     std::map<StringId, std::vector<TimelineSlice>> async_;
     std::unordered_map<std::string, std::size_t> counter_at_;

@@ -1,3 +1,4 @@
+#include <QAbstractButton>
 #include <QAbstractItemModelTester>
 #include <QComboBox>
 #include <QHeaderView>

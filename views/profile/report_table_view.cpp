@@ -44,6 +44,7 @@ ReportTableView::ReportTableView(QWidget* parent) : QWidget(parent), model_(new 
     auto* line = new QHBoxLayout;
     line->setContentsMargins(8, 4, 8, 4);
     line->addWidget(filter_);
+    line->addSpacing(8);
     line->addWidget(count_);
     line->addStretch();
     auto* layout = new QVBoxLayout(this);
@@ -80,7 +81,7 @@ void ReportTableView::updateCount() {
 void ReportTableView::fitColumns() {
     // A few hundred rows tell how wide the texts are; names must not push the numbers out of sight.
     constexpr int looked = 200;
-    const int widest = fontMetrics().averageCharWidth() * 60;
+    const int widest = fontMetrics().averageCharWidth() * 44;
     for (int column = 0; column < model_->columnCount(); ++column) {
         int width = table_->horizontalHeader()->sectionSizeHint(column) + 12;
         for (int row = 0; row < std::min(model_->rowCount(), looked); ++row)

@@ -133,7 +133,7 @@ private slots:
         QTest::newRow("crossing") << "invalid-x-nesting" << 2 << "without nesting";
         QTest::newRow("cut off") << "simple-partial" << -1 << "ends inside the list";
         QTest::newRow("cut off behind a comma") << "simple-partial-trailing-comma" << -1 << "ends inside the list";
-        QTest::newRow("fine") << "simple" << 4 << "";
+        QTest::newRow("no duration") << "simple" << 4 << "1 complete events have no duration"; // "tdur" alone is a time of the thread
         QTest::newRow("fine, several processes") << "multiprocess" << 8 << "";
         QTest::newRow("fine, instants of no length") << "zero-duration-events" << 4 << "";
         QTest::newRow("fine, complete events") << "x-events-matching-end" << 9 << "";
