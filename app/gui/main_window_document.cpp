@@ -179,7 +179,6 @@ void MainWindow::showProfile(const std::shared_ptr<const OpenedProfile>& opened)
         showGraph(opened->facts);
         profileOfOpr_ = opened->ofOpr;
         if (opened->times) setTimes(opened->times);
-        profileOfOpr_ = opened->ofOpr;
         memory_->addProfile(opened->profile, opened->ofOpr, QFileInfo(opened->path).fileName());
     }
     profileCompare_->profileOpened(opened);

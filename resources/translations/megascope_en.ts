@@ -232,6 +232,10 @@
         <translation>
             <numerusform>%n further var lives in it, in place or forwarded</numerusform>
             <numerusform>%n further vars live in it, in place or forwarded</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>megascope::TimelinePanel</name>
     <message numerus="yes">
         <source>%n slices</source>
