@@ -29,7 +29,14 @@ public:
 
 private:
     [[nodiscard]] bool changed(VarId x) const { return changed_.contains(x); }
-    VarId converted(VarId x) { return changed(x) ? x : rewrite_.placeholder(x, {F::nchw_c4, F::chwn_c4}); }
+    VarId converted(OprId id, VarId x) {
+        if (changed(x)) return x;
+        if (ndim_of(g_, x) != 5)
+            rewrite_failed("Only tensors in NCHW4 become CHWN4, but its input " + g_.name(x) + " has the shape " +
+                               (g_.shape(x) ? g_.shape(x)->text() : std::string("that is not known")) + ".",
+                           opr_text(g_, id));
+        return rewrite_.placeholder(x, {F::nchw_c4, F::chwn_c4});
+    }
     VarId back(VarId x) { return rewrite_.placeholder(x, {F::chwn_c4, F::nchw_c4}); }
     OprId remember(OprId fresh) {
         changed_.insert(g_.output(fresh));
@@ -47,7 +54,7 @@ private:
         if (format_of(opr) != ImageFormat::nchw4 || g_.dtype(opr.outputs[0]).id != DTypeId::qint8) return unchanged(id, in);
         require(g_, id, !changed(in[1]), "The filter of a ConvBias must not be changed by other operators.");
         NewInputs now = in;
-        for (VarId& x : now) x = converted(x);
+        for (VarId& x : now) x = converted(id, x);
         return remember(rewrite_.with_format(id, now, ImageFormat::chwn4));
     }
 
@@ -57,7 +64,7 @@ private:
         if (count == 0) return rewrite_.copy(id, in);
         NewInputs now = in;
         const bool convert = count >= in.size() / 2;
-        for (VarId& x : now) x = convert ? converted(x) : changed(x) ? back(x) : x;
+        for (VarId& x : now) x = convert ? converted(id, x) : changed(x) ? back(x) : x;
         const OprId fresh = rewrite_.copy(id, now);
         return convert ? remember(fresh) : fresh;
     }

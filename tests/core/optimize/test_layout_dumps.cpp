@@ -101,7 +101,7 @@ private slots:
         QTest::addColumn<QString>("net");
         QTest::addColumn<QString>("option");
         for (const char* option : {"fuse", "nchw44", "nchw88"}) QTest::addRow("smallcnn %s", option) << "smallcnn" << option;
-        for (const char* option : {"fuse_z", "nchw4", "nchw32", "nchw44_dot"})
+        for (const char* option : {"fuse_z", "nchw4", "nchw32", "chwn4", "nchw44_dot", "hwcd4"})
             QTest::addRow("qnet %s", option) << "qnet" << option;
     }
     void sameBytes() {
