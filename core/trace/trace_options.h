@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exec/memory/memory_config.h"
@@ -60,5 +61,9 @@ struct TraceOptions {
     std::string backend = "cpu"; ///< where the compiled graph runs
     int threads = 1;             ///< 0 = one per core
 };
+
+/// What MegEngine would set on the traced graph for these options, by its own names in its own order: "graph_opt_level" → "2",
+/// "dtr_config.eviction_threshold" → "1048576". For people and for comparing configurations.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> graph_options(const TraceOptions& options);
 
 } // namespace megascope

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,6 +23,9 @@ public:
     TraceValue(Mapping tensors) : value_(std::move(tensors)) {}     // NOLINT
     template <class A, class B>
     TraceValue(std::pair<A, B> tensors) : value_(Sequence{std::move(tensors.first), std::move(tensors.second)}) {} // NOLINT
+    template <class... Tensors>
+    TraceValue(std::tuple<Tensors...> tensors) // NOLINT
+        : value_(std::apply([](auto&... each) { return Sequence{std::move(each)...}; }, tensors)) {}
 
     [[nodiscard]] bool empty() const { return std::holds_alternative<std::monostate>(value_); }
     [[nodiscard]] bool is_mapping() const { return std::holds_alternative<Mapping>(value_); }

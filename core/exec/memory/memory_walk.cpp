@@ -5,9 +5,9 @@
 
 namespace megascope {
 
-MemoryWalk::MemoryWalk(const Graph& graph, const MemoryModel& model)
+MemoryWalk::MemoryWalk(const Graph& graph, const MemoryModel& model, std::size_t longest)
     : graph_(graph), model_(model), have_(graph.vars().size()), resident_(model.pieces.size()), pins_(model.pieces.size()),
-      place_(model.pieces.size()), step_of_(graph.oprs().size(), MemoryModel::none) {
+      place_(model.pieces.size()), step_of_(graph.oprs().size(), MemoryModel::none), longest_(longest) {
     for (std::size_t i = 0; i < model.order.size(); ++i) step_of_[model.order[i].opr.index()] = static_cast<std::uint32_t>(i);
     listed_.assign(model.order.size(), MemoryModel::none);
     // Inputs, constants and views of them are always there; views are made when their operator runs.
@@ -113,7 +113,7 @@ void MemoryWalk::execute(std::uint32_t index, bool again) {
         ++result_.extra_steps;
         result_.extra_flops += step.flops;
         result_.extra_traffic += step.traffic;
-        if (result_.schedule.size() > 20 * model_.order.size()) frozen_ = true;
+        if (result_.schedule.size() > longest_ * model_.order.size()) frozen_ = true;
     } else {
         ++result_.plain_steps;
         result_.plain_flops += step.flops;

@@ -13,12 +13,13 @@ namespace megascope {
 /// says what to drop. One walk makes one schedule.
 class MemoryWalk {
 public:
-    MemoryWalk(const Graph& graph, const MemoryModel& model);
+    /// When the schedule becomes `longest` times as long as the plain one, nothing is dropped early any more.
+    MemoryWalk(const Graph& graph, const MemoryModel& model, std::size_t longest = 20);
     virtual ~MemoryWalk() = default;
     MemoryWalk(const MemoryWalk&) = delete;
     MemoryWalk& operator=(const MemoryWalk&) = delete;
 
-    /// Runs the walk. Call once. When the schedule becomes 20 times as long as the plain one, nothing is dropped early any more.
+    /// Runs the walk. Call once.
     [[nodiscard]] MemoryPlanResult run();
 
 protected:
@@ -65,6 +66,7 @@ private:
     std::vector<std::uint32_t> listed_;  ///< by step: the last position for which it was put on the list to run again
     std::vector<std::uint32_t> held_;    ///< by piece: the last position at which a piece that cannot be made again may be read
     std::vector<std::uint32_t> touched_; ///< pieces that the current step read or made
+    std::size_t longest_;
     std::uint32_t position_ = 0;
     bool frozen_ = false;        ///< nothing is dropped early any more
     bool done_ = false;          ///< the operator at `position_` has run

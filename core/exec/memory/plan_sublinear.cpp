@@ -12,6 +12,9 @@
 namespace megascope {
 namespace {
 
+/// Blocks that lead to more repetitions than that are not worth following.
+constexpr std::size_t longest = 4;
+
 using Cuts = std::vector<std::uint32_t>; ///< ascending positions after which a block ends
 
 /// Drops what lies inside a block.
@@ -19,7 +22,7 @@ class BlockWalk final : public MemoryWalk {
 public:
     /// `reach`: how many blocks ahead a value that was computed again may wait for its next reader.
     BlockWalk(const Graph& graph, const MemoryModel& model, const Cuts& cuts, std::uint32_t reach)
-        : MemoryWalk(graph, model), block_(model.order.size()), border_(model.pieces.size()), source_until_(model.pieces.size()), reach_(reach) {
+        : MemoryWalk(graph, model, longest), block_(model.order.size()), border_(model.pieces.size()), source_until_(model.pieces.size()), reach_(reach) {
         std::uint32_t block = 0;
         for (std::uint32_t i = 0, next = 0; i < block_.size(); ++i) {
             block_[i] = block;

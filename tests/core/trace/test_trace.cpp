@@ -134,6 +134,7 @@ void TestTrace::return_modes() {
     Trace list([](const EagerTensor& t) { return std::vector{-t, t + 1}; }, options);
     Trace map([](const EagerTensor& t) { return TraceValue::Mapping{{"neg", -t}, {"inc", t + 1}}; }, options);
     Trace nothing([](const EagerTensor& t) { static_cast<void>(-t); }, options);
+    Trace tuple([](const EagerTensor& t) { return std::tuple(-t); }, options);
     for (int i = 0; i < 4; ++i) {
         QCOMPARE(value(x).tensor().to_real(), Reals{-1});
         const TraceValue both = list(x);
@@ -143,6 +144,7 @@ void TestTrace::return_modes() {
         QCOMPARE(named["neg"].to_real(), Reals{-1});
         QCOMPARE(named["inc"].to_real(), Reals{2});
         QVERIFY(nothing(x).empty());
+        QCOMPARE(tuple(x)[0].to_real(), Reals{-1});
     }
     // Another value of the argument gives another result, not the recorded one.
     QCOMPARE(value(ints({5})).tensor().to_real(), Reals{-5});
@@ -457,6 +459,14 @@ void TestTrace::options_have_the_defaults() {
     QCOMPARE(GraphOptConfig::number(false), 1);
     QCOMPARE(GraphOptConfig::number(true), 2);
     jit.jit_fuse_reduce = true;
+    TraceOptions configured{.sublinear_memory_config = SublinearMemoryConfig{.thresh_nr_try = 5, .num_worker = 3}, .opt_level = 1, .graph_opt_config = jit};
+    using Option = std::pair<std::string, std::string>;
+    const auto set = graph_options(configured);
+    for (const Option& option : {Option{"no_force_inplace", "true"}, Option{"graph_opt_level", "1"}, Option{"graph_opt.jit_config.fuse_dimshuffle", "0"},
+                                 Option{"graph_opt.jit_config.fuse_reduce", "2"}, Option{"enable_sublinear_memory_opt", "true"},
+                                 Option{"sublinear_mem_config.thresh_nr_try", "5"}, Option{"sublinear_mem_config.num_worker", "3"}})
+        QVERIFY2(std::ranges::find(set, option) != set.end(), option.first.c_str());
+    QCOMPARE(graph_options(TraceOptions{}).size(), std::size_t(3));
     QCOMPARE(jit.text(), std::string("GraphOptimizationConfig {jit_fuse_dimshuffle = UNSET, jit_fuse_reduce = ON}"));
 }
 
