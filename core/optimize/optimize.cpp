@@ -9,11 +9,10 @@
 namespace megascope {
 
 Expected<std::shared_ptr<const Graph>> optimize_for_inference(std::shared_ptr<const Graph> graph, const OptimizeOptions& options,
-                                                              const CancelToken& cancel, OptimizeReport* report,
-                                                              std::uint32_t skip_ids) {
+                                                              const CancelToken& cancel, OptimizeReport* report) {
     if (graph->outputs().empty()) return fail(ErrorCode::invalid_argument, "The graph has no outputs, so there is nothing to optimize.");
     try {
-        Workspace workspace(*graph, skip_ids);
+        Workspace workspace(*graph);
         std::size_t before = workspace.order().size();
         for (const PassStep& step : pass_sequence(options)) {
             if (cancel.cancelled()) return CancelToken::error();

@@ -29,12 +29,10 @@ struct OptimizeReport {
 
 /// Rewrites a graph as MegEngine's `optimize_for_inference` does before a dump: the same passes in the same order. Outputs keep
 /// their order, names and dtypes. Operators that no output needs are left out, graph inputs among them, as MegEngine's dump does.
-/// Constants are evaluated with the plain kernels of the reference backend. `report` may be null. `skip_ids`: how many ids the
-/// traced graph had used for what no output reads; they only show in the names of operators that passes make.
+/// Constants are evaluated with the plain kernels of the reference backend. `report` may be null.
 /// Any thread. Errors: what a pass says (a layout that the graph does not fit), with the operator in `where`; cancelled.
 [[nodiscard]] Expected<std::shared_ptr<const Graph>> optimize_for_inference(std::shared_ptr<const Graph> graph,
                                                                             const OptimizeOptions& options, const CancelToken& cancel,
-                                                                            OptimizeReport* report = nullptr,
-                                                                            std::uint32_t skip_ids = 0);
+                                                                            OptimizeReport* report = nullptr);
 
 } // namespace megascope

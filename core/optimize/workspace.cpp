@@ -49,10 +49,7 @@ bool is_constant_source(const Opr& opr) {
     return opr.type == "ImmutableTensor" || opr.type.starts_with("SharedDeviceTensor") || opr.type.starts_with("MultipleDeviceTensor");
 }
 
-Workspace::Workspace(const Graph& source, std::uint32_t skip_ids) {
-    load(source);
-    next_id_ += skip_ids;
-}
+Workspace::Workspace(const Graph& source) { load(source); }
 
 OprId Workspace::load_opr(const Graph& source, const Opr& original, std::vector<VarId>& vars) {
     Opr opr = original;

@@ -39,9 +39,8 @@ struct RewriteFailure {
 class Workspace {
 public:
     /// Adds the source's operators in the order in which a trace builds its graph: inputs, ImmutableTensors, the rest in the
-    /// source's order. Ids are counted from 0; before passes add operators `skip_ids` are left out (a traced graph has used some
-    /// for what no output reads).
-    explicit Workspace(const Graph& source, std::uint32_t skip_ids = 0);
+    /// source's order. Ids are counted from 0 and go on where the dumped graph's count had come, as far as its outputs tell.
+    explicit Workspace(const Graph& source);
 
     // What is there.
     [[nodiscard]] const Opr& opr(OprId id) const { return oprs_[id.index()].opr; }
