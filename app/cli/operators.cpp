@@ -5,6 +5,8 @@
 
 #include "commands.h"
 #include "console.h"
+#include "exec/cpu/coverage.h"
+#include "exec/forward.h"
 #include "exec/reference/kernel_table.h"
 #include "opr/catalogue.h"
 #include "opr/param_registry.h"
@@ -50,11 +52,40 @@ std::string params_text(const OprDef& def) {
     return parts.empty() ? "–" : joined(parts);
 }
 
-/// How Megascope runs the operator.
-std::string run_text(const OprDef& def) {
-    if (reference_kernels().contains(def.type)) return "yes";
-    if (def.category == OprCategory::data && def.inputs.required == 0) return "holds a value";
-    return "no";
+/// Does the operator only hold a value, so that there is nothing to compute?
+bool holds_value(const OprDef& def) { return def.category == OprCategory::data && def.inputs.required == 0; }
+
+/// Why nothing runs it; empty when it can run.
+std::string obstacle(const OprDef& def) {
+    if (reference_kernels().contains(def.type) || holds_value(def)) return {};
+    if (def.type.find("Runtime") != std::string_view::npos) return "no: needs its vendor's runtime library";
+    if (def.category == OprCategory::external) return "no: its code lies in a library outside the dump";
+    if (def.category == OprCategory::image) return "no: only the graphics card's own engine computes it";
+    return "no: stands for other operators while a graph is built, never runs";
+}
+
+std::string reference_text(const OprDef& def) {
+    const std::string no = obstacle(def);
+    return !no.empty() ? no : holds_value(def) ? "holds a value" : "yes";
+}
+
+/// What the cpu backend has, as it says itself.
+std::string cpu_text(const OprDef& def) {
+    if (!obstacle(def).empty()) return "no";
+    if (holds_value(def)) return "holds a value";
+    Opr probe;
+    probe.type = def.type;
+    probe.inputs.resize(1);
+    probe.outputs.resize(1);
+    if (forwards_first_input(probe)) return "passes its input on";
+    std::string own;
+    for (const CpuCoverage& entry : cpu_coverage()) {
+        if (entry.type != def.type) continue;
+        std::vector<std::string> names;
+        for (const DTypeId id : entry.dtypes) names.emplace_back(DType(id).name());
+        own += (own.empty() ? "own kernel: " : "; ") + joined(names) + (entry.needs_vnni ? " (with VNNI)" : "");
+    }
+    return own.empty() ? "plain loops" : own;
 }
 
 std::string yes_no(bool yes) { return yes ? "yes" : "no"; }
@@ -62,8 +93,9 @@ std::string yes_no(bool yes) { return yes ? "yes" : "no"; }
 void print_markdown() {
     print("# Operators\n\n"
           "Every operator class that a MegEngine dump can contain, by category. Inputs in brackets may be absent; an ellipsis stands for any "
-          "number of further inputs. \"Runs\" says whether Megascope can compute the operator: the reference backend holds the plain kernels, and "
-          "the cpu backend uses them wherever it has no faster one. \"Cost\" says whether operations are counted. Shapes are inferred for every "
+          "number of further inputs. \"Reference\" says whether the reference backend, which holds the plain loops, computes the operator, and "
+          "if not why. \"Cpu\" names the dtypes of the first input for which the cpu backend has a kernel of its own; it runs everything else, "
+          "and params that its kernel was not made for, by the plain loops. \"Cost\" says whether operations are counted. Shapes are inferred for every "
           "operator of the library itself; the sizes that CondTake and NonZero take are known only when they have run.\n\n"
           "`megascope-cli operators NAME` shows one class with all params; `megascope-cli operators --markdown` writes this page.\n");
     std::map<OprCategory, std::vector<const OprDef*>> by_category;
@@ -72,20 +104,23 @@ void print_markdown() {
         std::ranges::sort(defs, {}, &OprDef::type);
         std::string title(category_name(category));
         title[0] = static_cast<char>(title[0] - 'a' + 'A');
-        print("\n## " + title + "\n\n| Operator | What it does | Inputs | Outputs | Param | Runs | Cost |\n|---|---|---|---|---|---|---|\n");
+        print("\n## " + title + "\n\n| Operator | What it does | Inputs | Outputs | Param | Reference | Cpu | Cost |\n|---|---|---|---|---|---|---|---|\n");
         for (const OprDef* def : defs)
             print("| " + std::string(def->type) + " | " + std::string(def->summary) + " | " + inputs_text(*def) + " | " + outputs_text(*def) + " | " +
-                  params_text(*def) + " | " + run_text(*def) + " | " + yes_no(def->cost != nullptr) + " |\n");
+                  params_text(*def) + " | " + reference_text(*def) + " | " + cpu_text(*def) + " | " + yes_no(def->cost != nullptr) + " |\n");
     }
 }
 
+/// Without what follows the colon.
+std::string short_text(const std::string& text) { return text.substr(0, text.find(':')); }
+
 void print_list() {
-    Table table({{"operator"}, {"category"}, {"runs"}, {"what it does"}});
+    Table table({{"operator"}, {"category"}, {"reference"}, {"cpu"}, {"what it does"}});
     std::vector<const OprDef*> defs;
     for (const OprDef& def : Catalogue::builtin().all()) defs.push_back(&def);
     std::ranges::sort(defs, {}, &OprDef::type);
     for (const OprDef* def : defs)
-        table.add({std::string(def->type), std::string(category_name(def->category)), run_text(*def), std::string(def->summary)});
+        table.add({std::string(def->type), std::string(category_name(def->category)), short_text(reference_text(*def)), short_text(cpu_text(*def)), std::string(def->summary)});
     print(table.text());
 }
 
@@ -102,7 +137,8 @@ void print_one(const OprDef& def) {
     facts.add({"category", std::string(category_name(def.category))});
     facts.add({"inputs", inputs_text(def)});
     facts.add({"outputs", outputs_text(def)});
-    facts.add({"runs", run_text(def)});
+    facts.add({"reference", reference_text(def)});
+    facts.add({"cpu", cpu_text(def)});
     facts.add({"shape inference", yes_no(def.infer != nullptr)});
     facts.add({"FBS v1", std::string(def.v1_name) + ", id " + std::to_string(def.v1_id) + "; old header: id " + std::to_string(def.mgbs_id)});
     std::string v2 = std::string(def.v2_name) + ", version " + std::to_string(def.v2.version) + ", id " + std::to_string(def.v2.id);

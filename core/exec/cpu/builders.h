@@ -17,6 +17,9 @@ namespace megascope {
 [[nodiscard]] std::optional<CpuKernelChoice> build_integer_matmul(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_norm(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_pooling8(const CpuContext& context, const CpuGroupView& view);
+/// Operators on float16 and bfloat16 by the float32 kernels of the other families: computed in float, rounded once.
+[[nodiscard]] std::optional<CpuKernelChoice> build_half(const CpuContext& context, const CpuGroupView& view);
+[[nodiscard]] std::optional<CpuKernelChoice> build_filter_gradient(const CpuContext& context, const CpuGroupView& view);
 /// The plain kernel of a single operator, which reads and writes plain layouts. Nothing when there is none.
 [[nodiscard]] std::optional<CpuKernelChoice> build_reference(const CpuContext& context, const CpuGroupView& view);
 

@@ -1,4 +1,4 @@
-// The plain kernels as a fallback, and the list of what is tried before.
+// The plain kernels as a fallback.
 
 #include "exec/cpu/builders.h"
 #include "exec/reference/kernel_table.h"
@@ -26,15 +26,6 @@ private:
     std::vector<MutTensorRef> outputs_;
 };
 
-constexpr CpuKernelBuilder fast_builders[] = {
-    build_convolution, build_integer_convolution,
-    build_matmul,      build_integer_matmul,
-    build_pooling,     build_pooling8,
-    build_elemwise,    build_reduce,
-    build_arrange,     build_norm,
-    build_batch_norm,
-};
-
 } // namespace
 
 std::optional<CpuKernelChoice> build_reference(const CpuContext&, const CpuGroupView& view) {
@@ -47,12 +38,6 @@ std::optional<CpuKernelChoice> build_reference(const CpuContext&, const CpuGroup
     choice.name = "plain loops";
     choice.is_reference = true;
     return choice;
-}
-
-std::optional<CpuKernelChoice> build_fast(const CpuContext& context, const CpuGroupView& view) {
-    for (const CpuKernelBuilder builder : fast_builders)
-        if (std::optional<CpuKernelChoice> choice = builder(context, view)) return choice;
-    return std::nullopt;
 }
 
 } // namespace megascope

@@ -41,7 +41,7 @@ public:
         normalisations();
     }
 
-private:
+protected:
     Tensor floats(Shape shape, double low = -1, double high = 1) {
         return random_tensor(generator_, F::float32, shape, low, high);
     }
