@@ -36,7 +36,7 @@ private:
     void rule(std::initializer_list<std::string_view> types, Member member) {
         rewrite_.rule(types, [this, member](OprId id, const NewInputs& in) {
             for (const VarId x : g_.opr(id).inputs)
-                if (!g_.shape(x)) return rewrite_.copy(id, in); // nothing can be said about dynamic shapes
+                if (!g_.shape(x)) return cut_inputs(id, in); // nothing can be said about dynamic shapes
             return (this->*member)(id, in);
         });
     }

@@ -42,7 +42,7 @@ VarId fuse(Workspace& graph, Rewriter& rewriter, const UniqueReaders& single_rea
         const VarId z = rewriter.get(opr.inputs[1 - i]);
         const VarId out = conv.outputs.front();
         if (!format_takes_z(conv) || equal_shapes(graph, out, conv.inputs[2]) || !equal_shapes(graph, out, z) ||
-            graph.dtype(out).id != graph.dtype(z).id)
+            !graph.desc(z).dtype || graph.dtype(out).id != graph.desc(z).dtype->id)
             return {};
         Opr fused = conv;
         fused.inputs.push_back(z);

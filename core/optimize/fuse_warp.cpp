@@ -11,15 +11,16 @@ struct Match {
     ImageFormat format;
 };
 
+bool has_dtype(const Workspace& graph, VarId x, DTypeId id) { return graph.desc(x).dtype && graph.desc(x).dtype->id == id; }
+
 bool eight_bits(const Workspace& graph, VarId x) {
-    const DTypeId id = graph.dtype(x).id;
-    return id == DTypeId::uint8 || id == DTypeId::quint8;
+    return has_dtype(graph, x, DTypeId::uint8) || has_dtype(graph, x, DTypeId::quint8);
 }
 
 std::optional<Match> find(const Workspace& graph, const UniqueReaders& single_reader, const Opr& last) {
-    const bool to_float = last.type == "TypeCvt" && graph.dtype(last.outputs[0]).id == DTypeId::float32;
+    const bool to_float = last.type == "TypeCvt" && has_dtype(graph, last.outputs[0], DTypeId::float32);
     const bool to_nchw4 = last.type == "RelayoutFormat" && last.param().enum_name("mode") == "NCHW_NCHW4" &&
-                          graph.dtype(last.outputs[0]).id == DTypeId::qint8;
+                          has_dtype(graph, last.outputs[0], DTypeId::qint8);
     if ((!to_float && !to_nchw4) || !single_reader(last.inputs[0])) return std::nullopt;
     const OprId before = graph.owner(last.inputs[0]);
     const Opr& opr = graph.opr(before);

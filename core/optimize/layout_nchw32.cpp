@@ -49,6 +49,7 @@ private:
 
     /// Does the convolution fill packs of 32 on both sides? Images smaller than 3×3 stay in NCHW4.
     [[nodiscard]] bool fills_packs(const Opr& conv, VarId src) const {
+        if (!g_.shape(conv.inputs[1]) || !g_.shape(src)) return false;
         const Shape& filter = *g_.shape(conv.inputs[1]);
         const Shape& image = *g_.shape(src);
         if (image[2] < 3 || image[3] < 3) return false;
@@ -96,7 +97,7 @@ private:
     OprId pooling(OprId id, const NewInputs& in) {
         const Opr& opr = g_.opr(id);
         if (format_of(opr) != ImageFormat::nchw4) return image_opr(id, in);
-        if (size_of(g_, opr.inputs[0], 1) * 4 % 32 != 0) return rewrite_.copy(id, in);
+        if (ndim_of(g_, opr.inputs[0]) != 5 || size_of(g_, opr.inputs[0], 1) * 4 % 32 != 0) return rewrite_.copy(id, in);
         NewInputs now = in;
         if (!changed(id, 0, in)) now[0] = rewrite_.placeholder(in[0], {F::nchw_c4, F::nchw_c32});
         return rewrite_.with_format(id, now, ImageFormat::nchw32);

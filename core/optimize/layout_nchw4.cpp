@@ -45,9 +45,9 @@ private:
     [[nodiscard]] bool is_float32(VarId x) const { return g_.dtype(x).id == DTypeId::float32; }
     [[nodiscard]] bool is_packed(VarId x) const { return ndim_of(g_, x) == 5; }
 
-    /// Nothing = the filter's channels do not fill packs.
-    [[nodiscard]] std::optional<Choice> choose(OprId id, VarId filter_var) const {
-        if (!g_.shape(filter_var)) return std::nullopt;
+    /// Nothing = the filter's channels do not fill packs, or a shape is not known.
+    [[nodiscard]] std::optional<Choice> choose(OprId id, VarId filter_var, VarId source) const {
+        if (!g_.shape(filter_var) || !g_.shape(source)) return std::nullopt;
         const Shape& filter = *g_.shape(filter_var);
         if (!is_grouped(g_.opr(id))) {
             require(g_, id, filter.ndim() == 4, "The filter of a dense convolution in NCHW must have 4 axes.");
@@ -67,7 +67,7 @@ private:
 
     OprId convolution(OprId id, const NewInputs& in) {
         if (is_float32(in[0]) || format_of(g_.opr(id)) != ImageFormat::nchw) return rewrite_.copy(id, in);
-        const std::optional<Choice> choice = choose(id, in[1]);
+        const std::optional<Choice> choice = choose(id, in[1], in[0]);
         if (!choice) return unpacked_inputs(id, in);
         const VarId src = packed_source(in[0], choice->source);
         const VarId filter = rewrite_.placeholder(in[1], choice->weight);
@@ -77,7 +77,7 @@ private:
     OprId deconvolution(OprId id, const NewInputs& in) {
         const Opr& opr = g_.opr(id);
         if (is_float32(in[1]) || format_of(opr) != ImageFormat::nchw || is_grouped(opr)) return rewrite_.copy(id, in);
-        const std::optional<Choice> choice = choose(id, in[0]);
+        const std::optional<Choice> choice = choose(id, in[0], in[1]);
         if (!choice) return unpacked_inputs(id, in);
         const VarId src = packed_source(in[1], choice->source);
         const VarId filter = rewrite_.placeholder(in[0], choice->weight);
@@ -87,7 +87,7 @@ private:
     OprId conv_bias(OprId id, const NewInputs& in) {
         const Opr& opr = g_.opr(id);
         if (is_float32(in[0]) || format_of(opr) != ImageFormat::nchw) return rewrite_.copy(id, in);
-        const std::optional<Choice> choice = choose(id, in[1]);
+        const std::optional<Choice> choice = choose(id, in[1], in[0]);
         if (!choice) return unpacked_inputs(id, in);
         NewInputs now = in;
         now[0] = packed_source(in[0], choice->source);
@@ -97,7 +97,7 @@ private:
     }
 
     OprId batch_conv_bias(OprId id, const NewInputs& in) {
-        if (is_float32(in[0]) || format_of(g_.opr(id)) != ImageFormat::nchw) return rewrite_.copy(id, in);
+        if (is_float32(in[0]) || format_of(g_.opr(id)) != ImageFormat::nchw || !g_.shape(in[0])) return rewrite_.copy(id, in);
         NewInputs now = in;
         now[0] = packed_source(in[0], to_packed);
         now[1] = rewrite_.placeholder(in[1], {F::gkcrs, F::gkcrs_c4});

@@ -28,8 +28,7 @@ class Nchw64 {
 public:
     explicit Nchw64(Workspace& graph) : g_(graph), rewrite_(graph) {
         rewrite_.check(true, false);
-        rewrite_.endpoint_rule(
-            [this](VarId fresh, VarId old) { return equal_shapes(g_, old, fresh) ? fresh : converted(fresh, I::nchw); });
+        rewrite_.endpoint_rule([this](VarId fresh, VarId) { return converted(fresh, I::nchw); });
         rewrite_.input_rule([this](OprId, VarId fresh, VarId) { return converted(fresh, I::nchw); });
         rewrite_.rule({"ConvBiasForward"}, [this](OprId id, const NewInputs& in) { return conv_bias(id, in); });
         rewrite_.rule({"ConvolutionBackwardData"}, [this](OprId id, const NewInputs& in) { return deconvolution(id, in); });
@@ -82,6 +81,7 @@ private:
     OprId conv_bias(OprId id, const NewInputs& in) {
         const Opr& opr = g_.opr(id);
         require(g_, id, !is_grouped(opr), "The NCHW64 layout supports dense convolutions only.");
+        require(g_, id, ndim_of(g_, opr.inputs[1]) == 4, "The filter of a dense convolution must have 4 axes.");
         const std::int64_t oc = size_of(g_, opr.inputs[1], 0), ic = size_of(g_, opr.inputs[1], 1);
         const auto channels_fill = [&](std::int64_t pack) { return oc % pack == 0 && ic % pack == 0; };
         if (int8_conv(in, DTypeId::qint32, DTypeId::qint8) && channels_fill(32)) return all_converted(id, in, I::nchw32);
@@ -152,6 +152,7 @@ private:
             return remember(rewrite_.with_format(id, now, format), format);
         }
         if (!is(in[0], DTypeId::qint8)) return unchanged(id, in);
+        require(g_, id, g_.shape(in[0]) != nullptr, "The shape of its input is not known.");
         I format = I::nchw4;
         switch (current(in[0])) {
         case I::nchw:

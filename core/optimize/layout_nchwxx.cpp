@@ -105,7 +105,7 @@ private:
 
     /// How the convolution is converted; nothing = not at all.
     [[nodiscard]] std::optional<Choice> choose(const Opr& opr, const NewInputs& in) const {
-        if (!g_.shape(in[1])) return std::nullopt;
+        if (!g_.shape(in[0]) || !g_.shape(in[1])) return std::nullopt;
         const Shape& filter = *g_.shape(in[1]);
         const DTypeId weight_dtype = g_.dtype(in[1]).id;
         const bool dot = dot_ && (weight_dtype == DTypeId::qint8 || weight_dtype == DTypeId::int8);

@@ -1,4 +1,6 @@
-#include <unordered_set>
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
 
 #include "optimize/layout_passes.h"
 #include "optimize/layout_rewrite.h"
@@ -37,24 +39,29 @@ private:
     VarId from_image(VarId x) { return relayout_format(g_, x, "NHWCD4I_NCHW"); }
 
     /// Is the var stored as an image? Follows from its operator; operators without a rule of their own pass images on.
-    [[nodiscard]] bool is_image(VarId x) const {
-        const Opr& opr = g_.producer(x);
+    [[nodiscard]] bool is_image(VarId x) {
+        if (const auto it = images_.find(x); it != images_.end()) return it->second;
+        const bool image = gives_image(g_.producer(x));
+        images_[x] = image;
+        return image;
+    }
+    [[nodiscard]] bool gives_image(const Opr& opr) {
         if (opr.type == "RelayoutFormat") return memory_format(opr).kind == TensorFormat::Kind::image2d_pack4;
         if (opr.type == "ElemwiseMultiType" || opr.type == "Elemwise" || opr.type == "TypeCvt" || opr.type == "PowC" ||
-            opr.type == "Concat") {
-            for (const VarId in : opr.inputs)
-                if (is_image(in)) return true;
-            return false;
-        }
-        const bool has_format =
-            !opr.params.empty() && opr.param().type().find("format") && opr.param().type().name != "MatrixMul";
-        return has_format && opr.type != "ConvolutionBackwardFilter" && format_of(opr) == ImageFormat::nhwcd4;
+            opr.type == "Concat")
+            return std::ranges::any_of(opr.inputs, [&](VarId in) { return is_image(in); });
+        if (opr.params.empty()) return false;
+        const std::optional<std::size_t> field = opr.param().type().find("format");
+        const ParamEnum* formats = field ? opr.param().type().fields[*field].enumeration : nullptr;
+        return formats && formats->name == "ConvolutionFormat" && format_of(opr) == ImageFormat::nhwcd4;
     }
 
     struct Channels {
         std::int64_t group = 1, oc = 0, ic = 0;
     };
-    [[nodiscard]] Channels channels(bool grouped, VarId filter) const {
+    [[nodiscard]] Channels channels(OprId id, bool grouped, VarId filter) const {
+        require(g_, id, ndim_of(g_, filter) == (grouped ? 5U : 4U),
+                "Its filter has another number of axes than a convolution in NCHW has.");
         const Shape& f = *g_.shape(filter);
         return grouped ? Channels{f[0], f[1], f[2]} : Channels{1, f[0], f[1]};
     }
@@ -72,10 +79,10 @@ private:
         const Opr& opr = g_.opr(id);
         require(g_, id, format_of(opr) == ImageFormat::nchw, "Only convolutions in NCHW can be converted to NHWCD4.");
         bool grouped = is_grouped(opr);
-        const Channels c = channels(grouped, in[1]);
+        const Channels c = channels(id, grouped, in[1]);
         NewInputs now = in;
-        if (ndim_of(g_, in[0]) == 4) {
-            if (c.oc % 4 != 0 || (c.ic % 4 != 0 && c.group != 1)) return rewrite_.copy(id, in);
+        if (!is_image(in[0])) {
+            if (c.oc % 4 != 0 || (c.ic % 4 != 0 && c.group != 1) || ndim_of(g_, in[0]) != 4) return rewrite_.copy(id, in);
             now[0] = to_image(in[0]);
         } else {
             const bool channel_wise = grouped && c.ic == 1 && c.oc == 1;
@@ -83,7 +90,6 @@ private:
                 now[0] = from_image(in[0]);
                 return rewrite_.copy(id, now);
             }
-            require(g_, id, ndim_of(g_, in[0]) == 5 && is_image(in[0]), "Its input is neither in NCHW nor an NHWCD4 image.");
         }
         VarId filter = in[1];
         if (grouped && c.group == 1) {
@@ -107,11 +113,11 @@ private:
         const Opr& opr = g_.opr(id);
         require(g_, id, format_of(opr) == ImageFormat::nchw, "Only convolutions in NCHW can be converted to NHWCD4.");
         const bool grouped = is_grouped(opr);
-        Channels c = channels(grouped, in[0]);
+        Channels c = channels(id, grouped, in[0]);
         std::swap(c.oc, c.ic);
         NewInputs now = in;
-        if (ndim_of(g_, in[1]) == 4) {
-            if (c.oc % 4 != 0 || (c.ic % 4 != 0 && c.group != 1)) return rewrite_.copy(id, in);
+        if (!is_image(in[1])) {
+            if (c.oc % 4 != 0 || (c.ic % 4 != 0 && c.group != 1) || ndim_of(g_, in[1]) != 4) return rewrite_.copy(id, in);
             now[1] = to_image(in[1]);
         } else if (c.oc % 4 != 0) {
             now[1] = from_image(in[1]);
@@ -123,22 +129,20 @@ private:
 
     OprId image_opr(OprId id, const NewInputs& in) {
         const Opr& opr = g_.opr(id);
-        const bool untouched = equal_shapes(g_, opr.inputs[0], in[0]);
-        if (untouched && ndim_of(g_, in[0]) > 1 && size_of(g_, in[0], 1) % 4 != 0) return rewrite_.copy(id, in);
-        require(g_, id, format_of(opr) == ImageFormat::nchw, "Only image operators in NCHW can be converted to NHWCD4.");
         NewInputs now = in;
-        if (ndim_of(g_, in[0]) == 4)
+        if (!is_image(in[0])) {
+            if (ndim_of(g_, in[0]) != 4 || size_of(g_, in[0], 1) % 4 != 0) return rewrite_.copy(id, in);
             now[0] = to_image(in[0]);
-        else
-            require(g_, id, ndim_of(g_, in[0]) == 5 && is_image(in[0]), "Its input is neither in NCHW nor an NHWCD4 image.");
+        }
+        require(g_, id, format_of(opr) == ImageFormat::nchw, "Only image operators in NCHW can be converted to NHWCD4.");
         return rewrite_.with_format(id, now, ImageFormat::nhwcd4);
     }
 
     VarId plain(OprId id, VarId old, VarId x) {
-        if (equal_shapes(g_, old, x)) return x;
-        require(g_, id, ndim_of(g_, x) == 5 && is_image(x),
+        if (is_image(x) && !is_image(old)) return from_image(x);
+        require(g_, id, equal_shapes(g_, old, x),
                 "Its input changed to a layout that is no NHWCD4 image, because an operator before it has no NHWCD4 form.");
-        return from_image(x);
+        return x;
     }
     OprId plain_inputs(OprId id, const NewInputs& in, std::size_t count) {
         NewInputs now = in;
@@ -202,6 +206,7 @@ private:
 
     Workspace& g_;
     LayoutRewrite rewrite_;
+    std::unordered_map<VarId, bool> images_; ///< what `is_image` found
 };
 
 } // namespace
