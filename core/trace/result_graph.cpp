@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "graph/rewriter.h"
@@ -19,6 +20,15 @@ CompNode dumped_comp_node(const std::string& device) {
     for (const char* prefix : {"cpu", "gpu", "xpu"})
         if (device.starts_with(prefix)) return {"xpux:0"};
     return {device};
+}
+
+/// Elements of constants that are shared when they are equal.
+constexpr std::size_t shared_up_to = 28;
+
+/// Operators that MegEngine's imperative layer configures with the comp node that they run on.
+bool has_configured_comp_node(const Opr& opr) {
+    constexpr std::array types = {"Concat", "MatrixMul", "BatchedMatrixMul", "Linspace"};
+    return std::ranges::find(types, opr.type) != types.end();
 }
 
 /// How many leading operands of an Elemwise may change places.
@@ -61,11 +71,18 @@ private:
         builder_.var(var).name = name;
         builder_.var(var).has_name = true;
     }
+    /// Remembers the id that a var has in MegEngine's graph.
+    void set_node_id(VarId var, std::size_t id) {
+        node_ids_.resize(std::max(node_ids_.size(), var.index() + 1));
+        node_ids_[var.index()] = static_cast<std::uint32_t>(id);
+    }
     void make_names_unique(const std::vector<TraceOutputBinding>& outputs);
 
     const TraceResult& result_;
     GraphBuilder builder_;
     std::vector<VarId> vars_; ///< by trace var
+    std::unordered_map<std::string, VarId> small_constants_; ///< by device, dtype, shape and bytes
+    std::vector<std::uint32_t> node_ids_; ///< by VarId
     std::size_t next_id_ = 0;
 };
 
@@ -73,8 +90,9 @@ Expected<void> ResultGraphMaker::add_inputs(const std::vector<TraceInputBinding>
     for (const TraceInputBinding& input : inputs) {
         const TraceVar& var = result_.vars[input.var];
         const std::string& name = !input.given.empty() ? input.given : !var.name.empty() ? var.name : input.fallback;
-        take_id(1);
+        const std::size_t id = take_id(1);
         MGS_ASSIGN(vars_[input.var], add_input(builder_, var.dtype, input.shape, dumped_comp_node(var.device), name));
+        set_node_id(vars_[input.var], id + 1);
     }
     return {};
 }
@@ -83,7 +101,20 @@ Expected<void> ResultGraphMaker::add_constants() {
     for (const TraceVar& var : result_.vars) {
         if (var.kind == TraceVarKind::internal || !var.bound_value || vars_[var.id].valid()) continue;
         const std::size_t id = take_id(1);
+        // Small constants without a name are shared, as MegEngine's graph keeps them; the id is taken all the same.
+        VarId* known = nullptr;
+        if (const Tensor& value = *var.bound_value; var.name.empty() && value.elements() <= shared_up_to) {
+            std::string key = var.device + '|' + value.dtype().text() + '|' + value.shape().text() + '|';
+            key.append(reinterpret_cast<const char*>(value.bytes().data()), value.bytes().size());
+            known = &small_constants_[key];
+            if (known->valid()) {
+                vars_[var.id] = *known;
+                continue;
+            }
+        }
         MGS_ASSIGN(vars_[var.id], add_constant(builder_, *var.bound_value, var.name, {var.device}, id));
+        set_node_id(vars_[var.id], id + 1);
+        if (known) *known = vars_[var.id];
     }
     return {};
 }
@@ -104,6 +135,8 @@ Expected<void> ResultGraphMaker::add_opr(const TraceItem& item) {
     const std::size_t commutative = std::min(commutative_operands(opr), opr.inputs.size());
     std::sort(opr.inputs.begin(), opr.inputs.begin() + static_cast<std::ptrdiff_t>(commutative));
     if (opr.type == "Dot") std::ranges::sort(opr.inputs);
+    if (opr.comp_nodes.empty() && has_configured_comp_node(opr))
+        opr.comp_nodes = {dumped_comp_node(result_.vars[item.outputs[0]].device)};
     opr.outputs.resize(item.outputs.size());
     const std::size_t id = take_id(item.outputs.size() + hidden_outputs(opr));
     opr.name = item_name(item);
@@ -118,6 +151,7 @@ Expected<void> ResultGraphMaker::add_opr(const TraceItem& item) {
     for (std::size_t i = 0; i < item.outputs.size(); ++i) {
         const VarId var = builder_.opr(added).outputs[i];
         name_var(var, builder_.opr(added).name + output_label(builder_.opr(added), i));
+        set_node_id(var, id + 1 + leading_hidden_outputs(builder_.opr(added)) + i);
         builder_.var(var).dtype = result_.vars[item.outputs[i]].dtype;
         if (!vars_[item.outputs[i]].valid()) vars_[item.outputs[i]] = var;
     }
@@ -188,7 +222,7 @@ Expected<std::shared_ptr<const Graph>> ResultGraphMaker::finish(const std::vecto
     make_names_unique(outputs);
     for (const TraceOutputBinding& output : outputs) {
         if (!output.name.empty()) name_var(vars_[output.var], output.name);
-        MGS_TRY(builder_.add_output({vars_[output.var], vars_[output.var].value(), {}}));
+        MGS_TRY(builder_.add_output({vars_[output.var], node_ids_[vars_[output.var].index()], {}}));
     }
     const std::shared_ptr<const Graph> whole = builder_.finish();
     // Only what the outputs need, inputs included.

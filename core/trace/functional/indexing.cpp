@@ -109,10 +109,11 @@ EagerTensor gather(const EagerTensor& x, std::int64_t axis, const EagerTensor& i
 EagerTensor embedding(const EagerTensor& index, const EagerTensor& table) {
     const std::size_t ndim = index.ndim();
     const std::int64_t width = table.shape()[1];
-    const EagerTensor rows = multi_axis_index(table, {Slice::at(0, reshape(index, {-1}))});
+    // In the order in which MegEngine's embedding records them.
     const EagerTensor sizes = shape_of(index);
     std::vector<EagerTensor> target;
     for (std::size_t i = 0; i < ndim; ++i) target.push_back(subtensor(sizes, {Slice::at(0, static_cast<std::int64_t>(i))}));
+    const EagerTensor rows = multi_axis_index(table, {Slice::at(0, reshape(index, {-1}))});
     target.push_back(int_vector({width}));
     return reshape(rows, concat(target));
 }

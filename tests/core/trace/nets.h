@@ -1,5 +1,8 @@
 #pragma once
 
+#include <QString>
+#include <QStringList>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -7,6 +10,7 @@
 #include <random>
 #include <string>
 
+#include "graph/graph.h"
 #include "tensor/element.h"
 #include "tensor/npz.h"
 #include "trace/functional/elemwise.h"
@@ -179,6 +183,25 @@ inline double difference(const Tensor& a, const Tensor& b) {
         scale = std::max(scale, std::abs(x[i]));
     }
     return worst / std::max(scale, 1e-30);
+}
+
+inline std::filesystem::path reference(const std::string& rest) { return std::filesystem::path(MEGASCOPE_REFERENCE_DATA) / "ref" / "nets" / rest; }
+
+/// "Elemwise ADD(ImmutableTensor,Convolution)" for every operator but constants and inputs, in file order.
+inline QStringList operator_list(const Graph& graph) {
+    QStringList list;
+    for (const Opr& opr : graph.oprs()) {
+        if (opr.type == "ImmutableTensor" || opr.type == "Host2DeviceCopy") continue;
+        QString text = QString::fromStdString(opr.type);
+        if (!opr.params.empty())
+            for (std::size_t i = 0; i < opr.param().type().fields.size(); ++i)
+                if (!opr.param().is_default(i)) text += QString(" %1=%2").arg(opr.param().type().fields[i].name.c_str(), opr.param().text(i).c_str());
+        QStringList inputs;
+        for (const VarId input : opr.inputs) inputs << QString::fromStdString(graph.producer(input).type);
+        for (const CompNode& node : opr.comp_nodes) text += " on " + QString::fromStdString(node.locator);
+        list << text + "(" + inputs.join(',') + ")";
+    }
+    return list;
 }
 
 } // namespace megascope::test

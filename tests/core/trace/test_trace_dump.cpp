@@ -49,6 +49,8 @@ class TestTraceDump : public QObject {
 private slots:
     void dump_open_run_data();
     void dump_open_run();
+    void optimized_as_megengine_data();
+    void optimized_as_megengine();
     void two_arguments_and_a_file();
     void captured_tensors_are_immutable();
     void gradients();
@@ -140,6 +142,36 @@ std::shared_ptr<const Model> dumped(const Trace& trace, const DumpOptions& optio
 }
 
 } // namespace
+
+void TestTraceDump::optimized_as_megengine_data() {
+    QTest::addColumn<int>("number");
+    QTest::addColumn<QString>("file");
+    for (int i = 0; i < 3; ++i)
+        for (const char* file : {"default", "fuse", "v1_allnames"})
+            if (std::string(nets[i].name) != "transformer_tiny" || std::string(file) != "fuse") // nothing to fuse, so there is no such file
+                QTest::addRow("%s %s", nets[i].name, file) << i << file;
+}
+
+void TestTraceDump::optimized_as_megengine() {
+    // The whole way: recorded here and dumped with MegEngine's options gives the operators that MegEngine wrote.
+    QFETCH(int, number);
+    QFETCH(QString, file);
+    const Net& net = nets[number];
+    const auto genuine = open_model(reference(std::string(net.name) + "/" + file.toStdString() + ".mge"));
+    if (!genuine) QSKIP("needs the reference material (ref/nets)");
+    Weights weights(reference(std::string(net.name) + "/state_dict.npz"));
+    Trace trace([&](const EagerTensor& x) { return net.forward(weights, x); }, {.symbolic = true, .capture_as_const = true});
+    static_cast<void>(trace(random_input(net)));
+    DumpOptions options;
+    options.arg_names = {"data"};
+    options.optimize.fuse_conv_bias_nonlinearity = file == "fuse";
+    if (file.startsWith("v1")) options.dump_format = "FBS";
+    const auto ours = dumped(trace, options);
+    QVERIFY(ours != nullptr);
+    const QStringList have = operator_list(*ours->main().graph), want = operator_list(*(*genuine)->main().graph);
+    for (qsizetype i = 0; i < std::min(have.size(), want.size()); ++i) QCOMPARE(have[i], want[i]);
+    QCOMPARE(have.size(), want.size());
+}
 
 void TestTraceDump::two_arguments_and_a_file() {
     Trace f([](const EagerTensor& a, const EagerTensor& b) { return a + b; }, {.symbolic = true, .capture_as_const = true});

@@ -12,27 +12,9 @@ using namespace megascope::test;
 
 namespace {
 
-std::filesystem::path reference(const std::string& rest) { return std::filesystem::path(MEGASCOPE_REFERENCE_DATA) / "ref" / "nets" / rest; }
-
 Expected<std::shared_ptr<const Model>> open_model(const std::filesystem::path& path) {
     MGS_ASSIGN(auto file, MappedFile::open(path));
     return read_model(std::move(file));
-}
-
-/// "Elemwise ADD(ImmutableTensor,Convolution)" for every operator but constants and inputs, in file order.
-QStringList operator_list(const Graph& graph) {
-    QStringList list;
-    for (const Opr& opr : graph.oprs()) {
-        if (opr.type == "ImmutableTensor" || opr.type == "Host2DeviceCopy") continue;
-        QString text = QString::fromStdString(opr.type);
-        if (!opr.params.empty())
-            for (std::size_t i = 0; i < opr.param().type().fields.size(); ++i)
-                if (!opr.param().is_default(i)) text += QString(" %1=%2").arg(opr.param().type().fields[i].name.c_str(), opr.param().text(i).c_str());
-        QStringList inputs;
-        for (const VarId input : opr.inputs) inputs << QString::fromStdString(graph.producer(input).type);
-        list << text + "(" + inputs.join(',') + ")";
-    }
-    return list;
 }
 
 } // namespace
