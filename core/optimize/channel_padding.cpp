@@ -141,7 +141,8 @@ private:
     OprId convolution(OprId id, const NewInputs& in) {
         const Opr& opr = g_.opr(id);
         if (ndim_of(g_, opr.inputs[1]) == 4) return dense_convolution(id, in);
-        require(g_, id, ndim_of(g_, opr.inputs[1]) == 5, "Its filter has neither 4 nor 5 axes.");
+        require(g_, id, format_of(opr) == ImageFormat::nchw && ndim_of(g_, opr.inputs[1]) == 5,
+                "Only convolutions in NCHW can be converted to a packed layout.");
         if (!is_channel_wise_filter(opr.inputs[1])) return cut_inputs(id, in);
         require(g_, id, equal_shapes(g_, opr.inputs[1], in[1]),
                 "The filter of a convolution must not be padded by other operators.");

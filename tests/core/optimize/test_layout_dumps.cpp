@@ -216,6 +216,51 @@ private slots:
     }
     void operatorCases() { sameAsMegEngine(); }
 
+    /// Every operator case computes the same in every layout, or a sentence says why it cannot be laid out.
+    void everyLayoutKeepsTheResults_data() {
+        QTest::addColumn<QString>("group");
+        if (!std::filesystem::exists(reference / "ops")) QSKIP("The reference operator cases are not there.");
+        for (const char* group :
+             {"adaptive_pooling", "conv2d", "conv_bias", "conv_transpose2d", "elemwise_multitype", "interpolate", "pooling",
+              "quantized_conv", "reduce", "resize", "softmax", "warp_affine", "warp_perspective"})
+            if (std::filesystem::exists(reference / "ops" / group)) QTest::newRow(group) << group;
+    }
+    void everyLayoutKeepsTheResults() {
+        QFETCH(QString, group);
+        std::size_t same = 0;
+        for (const auto& entry : std::filesystem::directory_iterator(reference / "ops" / group.toStdString())) {
+            const auto dump = test::read_dump(entry.path() / "model.test.mge");
+            if (!dump || dump->testcases.empty()) continue;
+            std::string error;
+            const auto before = run(dump->main().graph, dump->testcases.front().inputs, error);
+            if (!before) continue;
+            for (int layout = 1; layout <= 8; ++layout) {
+                OptimizeOptions options;
+                options.layout = static_cast<LayoutTransform>(layout);
+                options.fuse_preprocess = true;
+                const std::string row = entry.path().filename().string() + " in layout " + std::to_string(layout) + ": ";
+                const auto ours = optimize_for_inference(dump->main().graph, options, {}, nullptr);
+                if (!ours) {
+                    const QString sentence = QString::fromStdString(ours.error().message);
+                    bool known = false;
+                    for (const char* reason :
+                         {"padding channels in dense convolutions", "Only convolutions in NCHW", "Only image operators in NCHW",
+                          "Only pooling in NCHW", "Only tensors in NCHW4 become CHWN4", "a ConvBias with z"})
+                        known |= sentence.contains(reason);
+                    QVERIFY2(known, (row + ours.error().text()).c_str());
+                    continue;
+                }
+                const auto after = run(*ours, dump->testcases.front().inputs, error);
+                QVERIFY2(after, (row + error).c_str());
+                QCOMPARE(after->size(), before->size());
+                for (std::size_t i = 0; i < after->size(); ++i)
+                    QVERIFY2(largest_difference(after->at(i), before->at(i)) <= 1e-3, (row + "other values").c_str());
+                ++same;
+            }
+        }
+        QVERIFY(same > 0);
+    }
+
     void sameResults_data() {
         QTest::addColumn<QString>("from");
         QTest::addColumn<QString>("to");
