@@ -53,11 +53,17 @@ Expected<std::vector<Tensor>> load_constants(const Graph& graph, std::span<const
 }
 
 Expected<std::vector<Tensor>> complete_inputs(const Graph& graph, std::span<const Tensor> inputs) {
+    std::vector<Tensor> values;
+    MGS_TRY(complete_inputs(graph, inputs, values));
+    return values;
+}
+
+Expected<void> complete_inputs(const Graph& graph, std::span<const Tensor> inputs, std::vector<Tensor>& values) {
     const std::span<const OprId> oprs = graph.inputs();
     if (inputs.size() > oprs.size())
         return fail(ErrorCode::invalid_argument, "The graph has " + std::to_string(oprs.size()) + " inputs, but " +
                                                      std::to_string(inputs.size()) + " values were given.");
-    std::vector<Tensor> values(oprs.size());
+    values.resize(oprs.size());
     for (std::size_t i = 0; i < oprs.size(); ++i) {
         const Opr& opr = graph.opr(oprs[i]);
         const StoredTensor* stored = opr.tensors.empty() ? nullptr : &opr.tensors.front();
@@ -80,7 +86,7 @@ Expected<std::vector<Tensor>> complete_inputs(const Graph& graph, std::span<cons
         }
         values[i] = aligned_for_elements(*fallback);
     }
-    return values;
+    return {};
 }
 
 } // namespace megascope

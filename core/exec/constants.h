@@ -20,5 +20,7 @@ namespace megascope {
 /// in the values that a dump carries for missing ones (`dump_default_value`). Values are aligned to 8 bytes. Shapes may differ
 /// from the dump's: whether they fit is for the operators to say. Errors: invalid_argument, naming the input.
 [[nodiscard]] Expected<std::vector<Tensor>> complete_inputs(const Graph& graph, std::span<const Tensor> inputs);
+/// The same into `values`, whose memory is used again.
+[[nodiscard]] Expected<void> complete_inputs(const Graph& graph, std::span<const Tensor> inputs, std::vector<Tensor>& values);
 
 } // namespace megascope

@@ -42,7 +42,7 @@ public:
     const Plan& plan() const override { return ready_.front().plan->description; }
     Expected<RunResult> run(std::span<const Tensor> inputs, RunObserver* observer, const CancelToken& cancel) override;
     /// Makes the plan for these shapes the current one.
-    Expected<void> select(std::vector<Shape> shapes, const CancelToken& cancel);
+    Expected<void> select(const std::vector<Shape>& shapes, const CancelToken& cancel);
 
 private:
     struct Run {
@@ -61,15 +61,26 @@ private:
     Expected<Tensor> plain_copy(Run& run, VarId var);
     Expected<Tensor> plain_copy_of_value(Run& run, std::uint32_t value);
 
+    /// Lets go of the inputs at the end of a run.
+    struct Release {
+        std::vector<Tensor>& inputs;
+        explicit Release(std::vector<Tensor>& held) : inputs(held) {}
+        ~Release() { inputs.clear(); }
+        Release(const Release&) = delete;
+        Release& operator=(const Release&) = delete;
+    };
+
     std::shared_ptr<const Graph> graph_;
     CompileOptions options_;
     std::vector<OprId> order_;
     std::vector<Tensor> constants_;
     CpuContext context_;
     std::vector<ReadyPlan> ready_; ///< the last used first
+    std::vector<Tensor> inputs_;   ///< of the run in progress
+    std::vector<Shape> shapes_;    ///< theirs
 };
 
-Expected<void> CpuProgram::select(std::vector<Shape> shapes, const CancelToken& cancel) {
+Expected<void> CpuProgram::select(const std::vector<Shape>& shapes, const CancelToken& cancel) {
     const auto found = std::ranges::find_if(ready_, [&](const ReadyPlan& r) { return r.plan->input_shapes == shapes; });
     if (found != ready_.end()) {
         std::rotate(ready_.begin(), found, found + 1);
@@ -228,12 +239,15 @@ Expected<void> CpuProgram::show(Run& run, const PlanStepWork& step, RunObserver&
 }
 
 Expected<RunResult> CpuProgram::run(std::span<const Tensor> given, RunObserver* observer, const CancelToken& cancel) {
-    MGS_ASSIGN(const std::vector<Tensor> inputs, complete_inputs(*graph_, given));
+    // The lists of inputs are members so that the next run finds their memory; the values themselves are let go of.
+    MGS_TRY(complete_inputs(*graph_, given, inputs_));
+    const Release release{inputs_};
+    const std::span<const Tensor> inputs = inputs_;
     const CpuThreads::Scope threads(context_.threads);
-    std::vector<Shape> shapes;
-    for (const Tensor& input : inputs) shapes.push_back(input.shape());
+    shapes_.clear();
+    for (const Tensor& input : inputs) shapes_.push_back(input.shape());
     try {
-        MGS_TRY(select(std::move(shapes), cancel));
+        MGS_TRY(select(shapes_, cancel));
     } catch (const std::bad_alloc& error) {
         return forward(not_enough_memory(error, "for this graph at these input shapes"));
     }
@@ -280,6 +294,7 @@ Expected<RunResult> CpuProgram::run(std::span<const Tensor> given, RunObserver* 
     }
     RunResult result;
     result.seconds = clock.seconds();
+    result.outputs.reserve(graph_->outputs().size());
     for (const GraphOutput& output : graph_->outputs()) {
         const std::int64_t id = plan.plain_value[output.var.index()];
         if (id < 0 || plan.loose_var[output.var.index()]) {
@@ -322,7 +337,7 @@ Expected<std::unique_ptr<Program>> compile_cpu_program(std::shared_ptr<const Gra
     try {
         auto program = std::make_unique<CpuProgram>(graph, options, order, std::move(constants));
         const CpuThreads::Scope threads(CpuThreads(options.threads));
-        MGS_TRY(program->select(std::move(shapes), cancel));
+        MGS_TRY(program->select(shapes, cancel));
         return program;
     } catch (const std::bad_alloc& error) {
         return forward(not_enough_memory(error, "to prepare this graph"));
