@@ -84,6 +84,10 @@ private:
 
 Tensor ramp(DType dtype, Shape shape, int modulus, int offset = 0) {
     TensorBuffer buffer(dtype, shape);
+    if (dtype.is_sub_byte()) { // any bits will do
+        for (std::size_t i = 0; i < buffer.bytes().size(); ++i) buffer.bytes()[i] = static_cast<std::byte>(i * 37 + 11);
+        return std::move(buffer).freeze();
+    }
     const std::size_t n = shape.elements();
     for (std::size_t i = 0; i < n; ++i) {
         const auto value = static_cast<int>((i * 7 + 3) % static_cast<std::size_t>(modulus)) + offset;
@@ -187,6 +191,44 @@ private slots:
         const Tensor pixels = ramp(DTypeId::uint8, {1, 3, 4, 4}, 251);
         QVERIFY(same_values(run(graph, {pixels}), run(*fused, {pixels})));
     }
+    /// The conversion to qint8 may come last.
+    void preprocessInFloat() {
+        const DType q(DTypeId::qint8, 1.0F);
+        Net net;
+        const VarId image = net.input("data", DTypeId::uint8, Shape{1, 3, 4, 4});
+        const VarId moved = net.opr("Elemwise", {net.scalar(-128), net.cvt(image, DTypeId::float32)},
+                                    [](Param& p) { p.set("mode", std::int64_t{16}); });
+        const VarId padded = net.opr("Concat", {moved, net.constant(zeros(DTypeId::float32, {1, 1, 4, 4}))},
+                                     [](Param& p) { p.set("axis", std::int64_t{1}); });
+        const VarId packed = net.shuffle(net.reshape(padded, {1, 1, 4, 4, 4}), {0, 1, 3, 4, 2});
+        const auto graph = net.finish(net.cvt(net.cvt(packed, q), DTypeId::float32));
+        OptimizeOptions options;
+        options.fuse_preprocess = true;
+        const auto fused = optimize_for_inference(graph, options, {}, nullptr);
+        if (!fused) QFAIL(fused.error().text().c_str());
+        QCOMPARE(text(types(**fused)), QString("RelayoutFormat TypeCvt"));
+        const Tensor pixels = ramp(DTypeId::uint8, {1, 3, 4, 4}, 251);
+        QVERIFY(same_values(run(graph, {pixels}), run(*fused, {pixels})));
+    }
+    /// A quint8 image in NHWC with 4 channels: the RelayoutFormat is reshaped to 4 axes.
+    void preprocessToNhwc() {
+        const DType q(DTypeId::qint8, 1.0F), u(DTypeId::quint8, 1.0F, 128);
+        Net net;
+        const VarId image = net.input("data", u, Shape{2, 3, 4, 5});
+        const VarId padded = net.opr("Concat", {net.cvt(image, q), net.constant(zeros(q, {2, 1, 4, 5}))},
+                                     [](Param& p) { p.set("axis", std::int64_t{1}); });
+        const auto graph = net.finish(net.cvt(net.shuffle(padded, {0, 2, 3, 1}), DTypeId::float32));
+        OptimizeOptions options;
+        options.fuse_preprocess = true;
+        const auto fused = optimize_for_inference(graph, options, {}, nullptr);
+        if (!fused) QFAIL(fused.error().text().c_str());
+        QCOMPARE(text(types(**fused)),
+                 QString("RelayoutFormat GetVarShape Subtensor Subtensor Subtensor Subtensor Concat Reshape TypeCvt"));
+        const Tensor pixels = ramp(u, {2, 3, 4, 5}, 251);
+        const Tensor before = run(graph, {pixels}), after = run(*fused, {pixels});
+        QVERIFY(before.shape() == (Shape{2, 4, 5, 4}));
+        QVERIFY(same_values(before, after));
+    }
     /// The image is read by somebody else, too: its conversion stays.
     void sharedPreprocessStays() {
         const DType q(DTypeId::qint8, 1.0F);
@@ -259,6 +301,33 @@ private slots:
         }
     }
 
+    /// 4-bit products in NCHW64: 64 channels go into packs of 64, 8 channels become NHWC.
+    void fourBits_data() {
+        QTest::addColumn<int>("channels");
+        QTest::addColumn<QString>("format");
+        QTest::newRow("64") << 64 << "NCHW64";
+        QTest::newRow("8") << 8 << "NHWC";
+    }
+    void fourBits() {
+        QFETCH(int, channels);
+        QFETCH(QString, format);
+        const DType q(DTypeId::qint4, 0.5F);
+        Net net;
+        const VarId data = net.input("data", DTypeId::float32, Shape{1, channels, 4, 4});
+        const VarId weight = net.constant(ramp(q, {channels, channels, 1, 2}, 251));
+        const VarId conv = net.opr(
+            "ConvBiasForward", {net.cvt(data, q), weight}, [](Param&) {}, DType(DTypeId::qint4, 8.0F));
+        const auto graph = net.finish(net.cvt(conv, DTypeId::float32));
+        OptimizeOptions options;
+        options.layout = LayoutTransform::nchw64;
+        const auto converted = optimize_for_inference(graph, options, {}, nullptr);
+        if (!converted) QFAIL(converted.error().text().c_str());
+        QCOMPARE(QString::fromStdString(find_opr(**converted, "ConvBiasForward")->param().enum_name("format")), format);
+        QVERIFY(find_opr(**converted, "RelayoutFormat"));
+        const Tensor x = ramp(DTypeId::float32, {1, channels, 4, 4}, 29, -14);
+        QVERIFY(same_values(run(graph, {x}), run(*converted, {x})));
+    }
+
     /// 6 channels in NCHW44: filters and biases get two channels of zeros, and the output loses them again.
     void channelsAreFilledUp() {
         Net net;
@@ -294,8 +363,10 @@ private slots:
         Net net;
         VarId x = net.input("data", DTypeId::float32, std::nullopt);
         if (quantized) x = net.cvt(x, q);
-        const VarId weight = net.constant(quantized ? ramp(q, {32, 32, 3, 3}, 11, -5) : ramp(DTypeId::float32, {32, 32, 3, 3}, 11, -5));
-        x = net.opr("ConvBiasForward", {x, weight}, [](Param&) {}, quantized ? std::optional(DType(DTypeId::qint8, 2.0F)) : std::nullopt);
+        const VarId weight =
+            net.constant(quantized ? ramp(q, {32, 32, 3, 3}, 11, -5) : ramp(DTypeId::float32, {32, 32, 3, 3}, 11, -5));
+        x = net.opr(
+            "ConvBiasForward", {x, weight}, [](Param&) {}, quantized ? std::optional(DType(DTypeId::qint8, 2.0F)) : std::nullopt);
         x = net.opr("Pooling", {x}, [](Param&) {});
         x = net.opr("Reshape", {x, net.int32s({2, -1})}, [](Param& p) { p.set("axis", std::int64_t{1}); });
         const auto graph = net.finish(net.cvt(x, DTypeId::float32));
@@ -305,8 +376,10 @@ private slots:
             options.layout = static_cast<LayoutTransform>(layout);
             options.fuse_preprocess = options.fuse_conv_bias_with_z = true;
             const auto converted = optimize_for_inference(graph, options, {}, nullptr);
-            if (converted) QVERIFY2(same_values(run(graph, {value}), run(*converted, {value}), 1e-3), qPrintable(QString::number(layout)));
-            else QVERIFY(converted.error().message.size() > 20 && !converted.error().where.empty());
+            if (converted)
+                QVERIFY2(same_values(run(graph, {value}), run(*converted, {value}), 1e-3), qPrintable(QString::number(layout)));
+            else
+                QVERIFY(converted.error().message.size() > 20 && !converted.error().where.empty());
         }
     }
 
