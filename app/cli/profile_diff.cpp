@@ -53,6 +53,7 @@ int profile_diff(ProfileDiffOptions options) {
     const Progress progress([](const Progress::Report& r) {
         if (r.total) show_progress(std::string(r.what) + " " + std::to_string(r.done * 100 / r.total) + " %");
     });
+    options.range.from_begin = true;
     const auto side = [&](const std::string& path) -> Expected<CompareSide> {
         MGS_ASSIGN(const ProfileSource source, open_profile_source(path, options.range, {}, progress));
         return compare_side_of(source);
@@ -92,7 +93,7 @@ void add_profile_diff(CLI::App& app, int& status) {
     command->add_option("--alpha", options->compare.alpha, "Share of false alarms among the rows that are called faster or slower")
         ->capture_default_str()
         ->check(CLI::Range(0.0, 1.0));
-    command->add_option("--from", options->range.from, "Of traces: leave out what ends before this time (microseconds, as in the file)");
+    command->add_option("--from", options->range.from, "Of traces: leave out what ends before this time, in microseconds from the trace's first event");
     command->add_option("--to", options->range.to, "Of traces: leave out what begins after this time");
     auto* json = command->add_flag("--json", options->json, "The rows as JSON, times in seconds");
     command->add_flag("--csv", options->csv, "The rows as CSV, times in seconds")->excludes(json);

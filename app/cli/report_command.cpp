@@ -28,6 +28,7 @@ struct ReportOptions {
     std::vector<std::uint32_t> testcases;
     std::uint32_t iterations = 10;
     std::uint32_t warmup = 1;
+    TraceReadOptions range;
 };
 
 bool is_model(FileKind kind) {
@@ -45,8 +46,8 @@ Expected<Report> run_report(const ReportOptions& options) {
 
 Expected<Report> make_report(const ReportOptions& options) {
     if (!options.second.empty()) {
-        MGS_ASSIGN(const ProfileSource before, open_profile_source(options.file));
-        MGS_ASSIGN(const ProfileSource after, open_profile_source(options.second));
+        MGS_ASSIGN(const ProfileSource before, open_profile_source(options.file, options.range));
+        MGS_ASSIGN(const ProfileSource after, open_profile_source(options.second, options.range));
         MGS_ASSIGN(const CompareSide a, compare_side_of(before));
         MGS_ASSIGN(const CompareSide b, compare_side_of(after));
         return report_of_comparison(a, b);
@@ -55,7 +56,7 @@ Expected<Report> make_report(const ReportOptions& options) {
         MGS_ASSIGN(const auto file, MappedFile::open(options.file));
         if (is_model(sniff(file->bytes()).kind)) return run_report(options);
     }
-    MGS_ASSIGN(const ProfileSource source, open_profile_source(options.file));
+    MGS_ASSIGN(const ProfileSource source, open_profile_source(options.file, options.range));
     if (!source.trace) return report_of_profile(*source.profiles.front(), source.title);
     MGS_ASSIGN(const CompareSide side, compare_side_of(source));
     return report_of_trace(side);
@@ -102,12 +103,15 @@ int report_command(const ReportOptions& options) {
 
 void add_report(CLI::App& app, int& status) {
     auto options = std::make_shared<ReportOptions>();
+    options->range.from_begin = true;
     CLI::App* command = app.add_subcommand("report", "Writes a page (HTML) about a profile, a trace, a comparison of two, or a run");
     command->add_option("file", options->file, "A profile, a trace, a folder of profiles, or a dump (which is run)")->required();
     command->add_option("second", options->second, "A profile or trace to compare the first with");
     command->add_option("-o,--output", options->output, "The HTML file to write; it needs no other file");
     command->add_option("--json", options->json, "The same tables with exact values, as JSON");
     command->add_option("--csv", options->csv, "The same tables as CSV, one file each, into this folder");
+    command->add_option("--from", options->range.from, "Of traces: leave out what ends before this time, in microseconds from the trace's first event");
+    command->add_option("--to", options->range.to, "Of traces: leave out what begins after this time");
     command->add_option("--testcase", options->testcases, "Of a dump: run these testcases (all)")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     add_run_flags(*command, options->flags, options->seed);
     command->add_option("--iter", options->iterations, "Of a dump: counted runs")->capture_default_str()->check(CLI::Range(1, 1000000));

@@ -43,7 +43,7 @@ std::shared_ptr<const OprTimes> timesOf(const GraphProfile& profile, const std::
     return times;
 }
 
-Expected<std::shared_ptr<const OpenedProfile>> openProfile(const QString& path, const std::shared_ptr<const MappedFile>& file, const CancelToken& cancel,
+Expected<std::shared_ptr<const OpenedProfile>> openProfile(const QString& path, const std::shared_ptr<const MappedFile>& file, const TraceReadOptions& range, const CancelToken& cancel,
                                                            const Progress& progress) {
     auto opened = std::make_shared<OpenedProfile>();
     opened->path = path;
@@ -67,7 +67,7 @@ Expected<std::shared_ptr<const OpenedProfile>> openProfile(const QString& path, 
             if (const auto at = what.find(", not a graph"); at != std::string::npos) what.erase(at);
             return fail(ErrorCode::foreign, "This is " + what + ", not a graph, a profile or a list of trace events.");
         }
-        MGS_ASSIGN(auto trace, read_trace(plain, {}, cancel, progress));
+        MGS_ASSIGN(auto trace, read_trace(plain, range, cancel, progress));
         MGS_ASSIGN(timeline, timeline_of(std::shared_ptr<const TraceEvents>(std::move(trace)), cancel));
     }
     progress.report("preparing the timeline", 0, 0);
@@ -96,7 +96,7 @@ Expected<std::shared_ptr<const DocumentController::Opened>> DocumentController::
             opened->memory = std::make_shared<const StaticMemory>(std::move(info));
             return opened;
         }
-        MGS_ASSIGN(opened->profile, openProfile(path, file, cancel, progress));
+        MGS_ASSIGN(opened->profile, openProfile(path, file, {}, cancel, progress));
         return opened;
     }
     default: {
@@ -132,6 +132,25 @@ void DocumentController::open(const QString& path, const ReadOptions& options) {
                 emit profileOpened(profile_);
                 joinProfile();
             }
+        });
+}
+
+void DocumentController::openTracePart(const QString& path, const TraceReadOptions& range) {
+    jobs_->start<OpenedProfile>(
+        QStringLiteral("open/profile"), tr("Opening a part of %1").arg(QFileInfo(path).fileName()),
+        [path, range](const CancelToken& cancel, const Progress& progress) -> Expected<std::shared_ptr<const OpenedProfile>> {
+            MGS_ASSIGN(const auto file, MappedFile::open(std::filesystem::path(path.toStdU16String())));
+            return openProfile(path, file, range, cancel, progress);
+        },
+        this,
+        [this, path](JobRunner::Result<OpenedProfile> result) {
+            if (!result) {
+                if (result.error().code != ErrorCode::cancelled) emit failed(path, result.error());
+                return;
+            }
+            profile_ = *result;
+            emit profileOpened(profile_);
+            joinProfile();
         });
 }
 

@@ -9,6 +9,7 @@
 #include "format/reader.h"
 #include "format/static_memory.h"
 #include "profile/graph_profile.h"
+#include "profile/trace_reader.h"
 #include "session/profile_join.h"
 #include "views/common/graph_facts.h"
 #include "views/common/job_runner.h"
@@ -52,6 +53,8 @@ public:
     void open(const QString& path, const ReadOptions& options = {});
     /// Reads a model file with the facts of its first graph. Blocking; any thread.
     [[nodiscard]] static Expected<std::shared_ptr<const OpenedModel>> readModelFile(const QString& path, const CancelToken& cancel, const Progress& progress);
+    /// Opens only the events of a trace that touch a range of time.
+    void openTracePart(const QString& path, const TraceReadOptions& range);
     /// Shows another graph of the open file.
     void showGraph(std::uint32_t graph);
     void close();

@@ -21,6 +21,7 @@
 #include "app/gui/profile_compare_controller.h"
 #include "app/gui/profile_report_controller.h"
 #include "app/gui/recent_files.h"
+#include "app/gui/trace_part_dialog.h"
 #include "app/gui/save_controller.h"
 #include "base/thread_pool.h"
 #include "exec/backend.h"
@@ -39,7 +40,10 @@ void MainWindow::buildActions() {
     buildViewMenu();
     buildGraphMenu();
     buildRunMenu();
-    compare_->buildMenu(menuBar()->addMenu(tr("&Compare")));
+    QMenu* compare = menuBar()->addMenu(tr("&Compare"));
+    compare_->buildMenu(compare);
+    compare->addSeparator();
+    profileCompare_->addActions(compare);
     buildHelpMenu();
     buildToolBar();
 }
@@ -49,6 +53,9 @@ void MainWindow::buildFileMenu() {
     QAction* open = menu->addAction(themedIcon(QStringLiteral("open")), tr("&Open…"), this, &MainWindow::openDialog);
     open->setShortcut(QKeySequence::Open);
     open->setObjectName(QStringLiteral("openAction"));
+    menu->addAction(tr("Open &part of a trace…"), this, [this] {
+        if (const auto part = askTracePart(this)) documents_->openTracePart(part->path, part->range);
+    });
     recentMenu_ = menu->addMenu(tr("Open &Recent"));
     connect(recentMenu_, &QMenu::aboutToShow, this, &MainWindow::fillRecentMenu);
     connect(recent_, &RecentFiles::changed, this, [this] { recentMenu_->setEnabled(!recent_->paths().isEmpty()); });
@@ -173,7 +180,6 @@ void MainWindow::buildRunMenu() {
     profileAction_ = menu->addAction(themedIcon(QStringLiteral("profile")), tr("&Profile"), this, &MainWindow::profileRun);
     profileAction_->setObjectName(QStringLiteral("profileAction"));
     profileAction_->setShortcut(QKeySequence(Qt::Key_F6));
-    profileCompare_->addActions(menu);
     profileAction_->setToolTip(tr("Run the current testcase several times and show when each operator ran (F6)"));
 }
 

@@ -177,6 +177,7 @@ void ProfileCompareController::start(MakeSide before, MakeSide after, const QStr
             }
             colouredFacts_ = facts;
             view_->setScene(*made);
+            view_->offerColours(!(*made)->oprOfA.empty() || !(*made)->oprOfB.empty());
             page_->setCurrentIndex(0);
             colour();
             emit compared();
@@ -200,7 +201,7 @@ void ProfileCompareController::colour() {
     std::vector<GraphMark> marks;
     for (const ChangeClass& c : changeClasses()) marks.push_back({c.text, diverging(c.position, dark)});
     const auto onlyOne = static_cast<std::uint8_t>(marks.size() + 1);
-    marks.push_back({tr("only in one of the two"), themeColours(graph_->palette()).caution});
+    marks.push_back({tr("only in one of the two"), themeColours(graph_->palette()).dimmedText});
     std::vector<std::uint8_t> markOf(colouredFacts_->graph->oprs().size(), 0);
     for (const CompareRow& row : scene.by[0].rows) {
         OprId opr;

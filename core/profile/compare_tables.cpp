@@ -15,9 +15,10 @@ std::string signed_seconds(double seconds) {
     return (seconds > 0 ? "+" : "−") + format_seconds(std::abs(seconds));
 }
 
-int tone(const CompareRow& row) {
-    return row.verdict == CompareVerdict::faster ? -1 : row.verdict == CompareVerdict::slower ? 1 : 0;
-}
+int tone(const CompareRow& row) { return row.verdict == CompareVerdict::faster ? -1 : row.verdict == CompareVerdict::slower ? 1 : 0; }
+
+/// Single slices may be faster while there are so many more of them that their sum grows; then the sum has no colour.
+int sum_tone(const CompareRow& row) { return tone(row) * row.change() > 0 ? tone(row) : 0; }
 
 ReportCell seconds_cell(const std::optional<double>& seconds) { return seconds ? ReportCell(*seconds, format_seconds(*seconds)) : ReportCell(); }
 
@@ -59,10 +60,10 @@ ReportTable comparison_table(const ProfileComparison& comparison, const CompareS
         cells.push_back(row.count_a ? seconds_cell(row.time_a) : ReportCell());
         cells.push_back(row.count_b ? seconds_cell(row.time_b) : ReportCell());
         cells.emplace_back(row.change(), signed_seconds(row.change()));
-        cells.back().tone = tone(row);
+        cells.back().tone = sum_tone(row);
         const auto relative = row.count_b ? row.relative() : std::nullopt;
         cells.push_back(relative ? ReportCell(*relative, percent_change(*relative)) : ReportCell());
-        cells.back().tone = tone(row);
+        cells.back().tone = sum_tone(row);
         cells.emplace_back(std::string(verdict_text(row.verdict)));
         cells.back().tone = tone(row);
         cells.push_back(row.p ? ReportCell(*row.p, format_number(*row.p, 2)) : ReportCell());

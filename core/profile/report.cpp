@@ -93,7 +93,8 @@ Expected<Report> report_of_comparison(const CompareSide& a, const CompareSide& b
     for (const CompareRow& row : operators.rows) {
         if (chart.size() == bars) break;
         if (row.change() == 0) continue;
-        const int tone = row.verdict == CompareVerdict::faster ? -1 : row.verdict == CompareVerdict::slower ? 1 : 0;
+        // A sum may grow although single slices are faster, when there are more of them; then it has no colour.
+        const int tone = row.verdict == CompareVerdict::faster && row.change() < 0 ? -1 : row.verdict == CompareVerdict::slower && row.change() > 0 ? 1 : 0;
         std::string text = (row.change() > 0 ? "+" : "−") + format_seconds(std::abs(row.change()));
         if (const auto relative = row.relative(); relative && row.b) text += "  " + percent_change(*relative);
         chart.push_back({label_of(row.name, row.type), row.change(), std::move(text), tone});

@@ -22,7 +22,7 @@ std::string TraceEvents::track_title(TraceTrackId id) const {
     const TraceTrack& t = tracks[id.index()];
     const auto part = [&](StringId name, StringId number, const char* what) {
         if (name.valid() && !strings[name].empty()) return std::string(strings[name]);
-        return std::string(what) + " " + std::string(strings[number]);
+        return strings[number].empty() ? "no " + std::string(what) : std::string(what) + " " + std::string(strings[number]);
     };
     const std::string labels = t.process_labels.valid() && !strings[t.process_labels].empty() ? " " + std::string(strings[t.process_labels]) : std::string();
     return part(t.process_name, t.pid, "process") + labels + " / " + part(t.thread_name, t.tid, "thread");

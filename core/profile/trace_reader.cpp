@@ -1,6 +1,9 @@
 #include "profile/trace_reader.h"
 
+#include <cmath>
+#include <limits>
 #include <optional>
+#include <span>
 
 #include <simdjson.h>
 
@@ -96,6 +99,18 @@ std::optional<Error> parse_piece(od::parser& parser, std::string& piece, std::st
     return std::nullopt;
 }
 
+/// The earliest time stamp in the first megabyte of a trace; 0 when there is none.
+double first_time(std::string_view text) {
+    constexpr std::size_t looked_at = std::size_t{1} << 20;
+    const auto head = std::as_bytes(std::span(text.substr(0, looked_at))); // cut off somewhere: what is complete is read
+    const auto events = read_trace(MappedFile::from_bytes({}, head));
+    double first = std::numeric_limits<double>::infinity();
+    if (events)
+        for (std::size_t i = 0; i < (*events)->size(); ++i)
+            if ((*events)->phase[i] != 'M' && (*events)->time[i] < first) first = (*events)->time[i];
+    return std::isfinite(first) ? first : 0;
+}
+
 } // namespace
 
 bool looks_like_trace(std::span<const std::byte> bytes) {
@@ -117,10 +132,16 @@ Expected<std::shared_ptr<const TraceEvents>> read_trace(std::shared_ptr<const Ma
     const auto start = find_list(text);
     if (!start) return fail(ErrorCode::foreign, "This is not a list of trace events: there is neither an array of objects nor a \"traceEvents\" array.");
 
+    TraceReadOptions range = options;
+    if (options.from_begin) {
+        const double begin = first_time(text);
+        range.from += begin;
+        range.to += begin;
+    }
     auto events = std::make_shared<TraceEvents>();
     events->text = file;
     events->object_form = start->object_form;
-    TraceBuilder builder(*events, options);
+    TraceBuilder builder(*events, range);
     od::parser parser;
     std::string piece;
 

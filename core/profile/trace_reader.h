@@ -13,6 +13,9 @@ struct TraceReadOptions {
     /// Keep only events that touch this range (microseconds); metadata is kept always.
     double from = -std::numeric_limits<double>::infinity();
     double to = std::numeric_limits<double>::infinity();
+    /// `from` and `to` count from the earliest event among the first ones of the file, as a timeline does, instead of from the
+    /// file's own zero.
+    bool from_begin = false;
     /// Bytes parsed at a time.
     std::size_t piece = std::size_t{8} << 20;
 };

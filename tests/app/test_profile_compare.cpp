@@ -98,6 +98,28 @@ private slots:
         QCOMPARE(window.selection()->current().opr, opr);
     }
 
+    // Three events of 10 µs, 100 µs apart, from 5000 on: only the middle one touches 90 … 150.
+    void aPartOfATraceIsOpened() {
+        MainWindow window(make_local_runner());
+        window.show();
+        QTemporaryDir dir;
+        QFile trace(dir.filePath("trace.json"));
+        QVERIFY(trace.open(QIODevice::WriteOnly));
+        trace.write("[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":5000,\"dur\":10,\"name\":\"a\"},{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":5100,\"dur\":10,\"name\":\"b\"},{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":5200,\"dur\":10,\"name\":\"c\"}]");
+        trace.close();
+        TraceReadOptions range;
+        range.from = 90;
+        range.to = 150;
+        range.from_begin = true;
+        window.documents()->openTracePart(trace.fileName(), range);
+        QTRY_VERIFY(window.documents()->profile());
+        const Timeline& timeline = *window.documents()->profile()->scene->timeline;
+        QCOMPARE(timeline.slices(), 1U);
+        QCOMPARE(timeline.begin, 5100.0);
+        QVERIFY(window.tablePage("problems")->model()->rowCount() >= 1); // what was left out is told
+        QTRY_VERIFY(window.settled());
+    }
+
     void reportsAreWritten() {
         MainWindow window(make_local_runner());
         window.show();

@@ -166,6 +166,7 @@ private slots:
         QCOMPARE(inner.count_a, 1U);
         QCOMPARE(inner.count_b, 2U);
         QVERIFY(std::abs(inner.change() + 10e-6) < 1e-15);
+        QVERIFY(comparison_table(*c, *x, *y).rows[0][4].tone == 0); // one slice against one: no verdict, no colour
         QVERIFY(std::abs(row_named(*c, "outer").change() + 20e-6) < 1e-15);
         QVERIFY(std::abs(c->total_a - 105e-6) < 1e-15);
         QVERIFY(std::abs(c->total_b - 87e-6) < 1e-15);
