@@ -11,6 +11,8 @@ namespace megascope {
 namespace {
 
 constexpr std::size_t none = static_cast<std::size_t>(-1);
+/// Values up to this size take part in shape inference.
+constexpr std::size_t max_host_elements = 64;
 
 } // namespace
 
@@ -39,6 +41,7 @@ CompiledTrace::CompiledTrace(const TraceResult& result, Compile compile, int opt
 CompiledTrace::Values CompiledTrace::start() const {
     Values values;
     values.by_root.resize(result_.vars.size());
+    values.inferred.resize(result_.vars.size());
     for (const TraceVar& var : result_.vars)
         if (var.kind != TraceVarKind::internal && var.bound_value) values.by_root[var.id] = *var.bound_value;
     return values;
@@ -146,27 +149,38 @@ Expected<void> CompiledTrace::compute(Values& values, std::span<const std::size_
     return {};
 }
 
-VarDesc CompiledTrace::infer(const Values& values, std::size_t var) const {
-    std::vector<std::optional<VarDesc>> known(result_.vars.size());
+VarDesc CompiledTrace::infer(Values& values, std::size_t var) const {
+    std::unordered_map<std::size_t, VarDesc> unknown; // of this question only: a later one may know more
+    const auto find = [&](std::size_t root) -> const VarDesc* {
+        if (values.inferred[root]) return &*values.inferred[root];
+        const auto found = unknown.find(root);
+        return found == unknown.end() ? nullptr : &found->second;
+    };
+    const auto keep = [&](std::size_t root, VarDesc desc) {
+        if (desc.known())
+            values.inferred[root] = std::move(desc);
+        else
+            unknown[root] = std::move(desc);
+    };
     const auto describe = [&](std::size_t root) {
         const Tensor& value = values.by_root[root];
         VarDesc desc;
         if (!value.has_value()) return desc;
         desc.dtype = value.dtype();
         desc.shape = value.shape();
-        if (value.elements() <= 4096) desc.value = value;
+        if (value.elements() <= max_host_elements) desc.value = value;
         return desc;
     };
     // Depth first, without recursion: an item is inferred when all its inputs are known.
     std::vector<std::size_t> open{roots_[var]};
     while (!open.empty()) {
         const std::size_t top = open.back();
-        if (known[top]) {
+        if (find(top)) {
             open.pop_back();
             continue;
         }
         if (values.by_root[top].has_value() || maker_[top] == none) {
-            known[top] = describe(top);
+            keep(top, describe(top));
             open.pop_back();
             continue;
         }
@@ -174,7 +188,7 @@ VarDesc CompiledTrace::infer(const Values& values, std::size_t var) const {
         const std::size_t before = open.size();
         std::vector<VarDesc> inputs;
         for (const std::size_t input : item.inputs) {
-            if (const auto& desc = known[roots_[input]])
+            if (const VarDesc* desc = find(roots_[input]))
                 inputs.push_back(*desc);
             else
                 open.push_back(roots_[input]);
@@ -183,10 +197,10 @@ VarDesc CompiledTrace::infer(const Values& values, std::size_t var) const {
         Opr opr = make_opr(item.opr, std::vector<VarId>(item.inputs.size()));
         opr.outputs.resize(item.outputs.size());
         const Expected<std::vector<VarDesc>> inferred = infer_opr({opr, inputs});
-        for (std::size_t k = 0; k < item.outputs.size(); ++k) known[item.outputs[k]] = inferred ? (*inferred)[k] : VarDesc{};
+        for (std::size_t k = 0; k < item.outputs.size(); ++k) keep(item.outputs[k], inferred ? (*inferred)[k] : VarDesc{});
         open.pop_back();
     }
-    return *known[roots_[var]];
+    return *find(roots_[var]);
 }
 
 } // namespace megascope

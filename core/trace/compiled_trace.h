@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -37,6 +38,7 @@ public:
         std::vector<Tensor> by_root;
         /// Seeds of random items in this call, by item; others run with the recorded seed.
         std::unordered_map<std::size_t, std::uint64_t> seeds;
+        std::vector<std::optional<VarDesc>> inferred; ///< by root var: what `infer` found, as far as dtype and shape are known
     };
     [[nodiscard]] Values start() const;
     /// Gives an outside (or constant) var its value.
@@ -48,7 +50,7 @@ public:
     /// needed has no value.
     Expected<void> compute(Values& values, std::span<const std::size_t> wanted, Watcher* watcher = nullptr);
     /// What inference says of a var from the dtypes and shapes that outside vars have in this call; may be unknown.
-    [[nodiscard]] VarDesc infer(const Values& values, std::size_t var) const;
+    [[nodiscard]] VarDesc infer(Values& values, std::size_t var) const;
 
 private:
     struct Part {
