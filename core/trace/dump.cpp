@@ -134,7 +134,8 @@ Expected<PreparedDump> prepare_dump(std::shared_ptr<const Graph> graph, const Du
         MGS_ASSIGN(written, optimize_for_inference(std::move(written), options.optimize, cancel, &prepared.report));
     }
     if (!options.no_change_graph) {
-        MGS_ASSIGN(written, to_compatible(std::move(written), options.container() == Container::fbs_v2 ? CompatTarget::v2 : CompatTarget::v1));
+        MGS_ASSIGN(written, to_compatible(std::move(written), options.container() == Container::fbs_v2 ? CompatTarget::v2 : CompatTarget::v1,
+                                          prepared.report.next_id));
     }
     MGS_ASSIGN(prepared.after, settled(*written, options));
     prepared.info = std::make_shared<const GraphInfo>(infer_graph(*prepared.after));
