@@ -190,6 +190,14 @@ bool looks_default(std::string_view name) {
     return name[open - 1] == ')' || name.starts_with("const<") || name.starts_with("const{");
 }
 
+std::string output_label(const Opr& opr, std::size_t index) {
+    if (opr.type == "NMSKeep") return index == 0 ? ":indices" : ":sizes";
+    const std::size_t leading = leading_hidden_outputs(opr);
+    const bool bundle = opr.type.starts_with("MultipleDeviceTensor");
+    if (opr.outputs.size() + leading < 2 && !bundle) return {};
+    return ":o" + std::to_string(leading + index);
+}
+
 std::size_t leading_hidden_outputs(const Opr& opr) { return opr.type == "BatchNorm" && opr.outputs.size() < 6 ? 2 : 0; }
 
 std::size_t hidden_outputs(const Opr& opr) {

@@ -31,14 +31,6 @@ bool equal_oprs(const Opr& a, const Opr& b) {
            a.output_dtype == b.output_dtype && a.blobs == b.blobs && a.raw_params.empty() && b.raw_params.empty();
 }
 
-std::string output_label(const Opr& opr, std::size_t index) {
-    if (opr.type == "NMSKeep") return index == 0 ? ":indices" : ":sizes";
-    const std::size_t leading = leading_hidden_outputs(opr);
-    const bool bundle = opr.type.starts_with("MultipleDeviceTensor");
-    if (opr.outputs.size() + leading < 2 && !bundle) return {};
-    return ":o" + std::to_string(leading + index);
-}
-
 } // namespace
 
 void rewrite_failed(std::string message, std::string where) {
@@ -47,81 +39,6 @@ void rewrite_failed(std::string message, std::string where) {
 
 bool is_constant_source(const Opr& opr) {
     return opr.type == "ImmutableTensor" || opr.type.starts_with("SharedDeviceTensor") || opr.type.starts_with("MultipleDeviceTensor");
-}
-
-Workspace::Workspace(const Graph& source) { load(source); }
-
-OprId Workspace::load_opr(const Graph& source, const Opr& original, std::vector<VarId>& vars) {
-    Opr opr = original;
-    for (VarId& in : opr.inputs) in = vars[in.index()];
-    const Var& first = source.var(original.outputs.front());
-    std::string name = original.name;
-    if (name.empty() && !first.name.empty()) {
-        // Files without operator names: an output that nobody renamed is called like its operator.
-        name = first.name;
-        const std::string label = output_label(original, 0);
-        if (!label.empty() && name.ends_with(label)) name.resize(name.size() - label.size());
-    }
-    if (name.empty() && !opr.tensors.empty()) name = opr.tensors.front().name;
-    const OprId id = append(std::move(opr), original.outputs.size(), std::move(name));
-    OprNode& node = oprs_[id.index()];
-    node.named = !node.name.empty() && !looks_default(node.name);
-    for (std::size_t i = 0; i < original.outputs.size(); ++i) {
-        const Var& from = source.var(original.outputs[i]);
-        VarNode& to = vars_[node.opr.outputs[i].index()];
-        vars[from.id.index()] = to.var.id;
-        if (original.type == "ImmutableTensor") remember_small_constant(to.var.id);
-        to.var.format = from.format;
-        if (!to.desc.dtype) to.desc.dtype = from.dtype;
-        if (!to.desc.shape && from.shape && from.shape->checked_elements()) to.desc.shape = from.shape;
-        if (from.name.empty()) continue;
-        // "RELU[1]": made unique by renaming, which counts as given.
-        const bool numbered = from.name.ends_with(']') && !looks_default(from.name);
-        to.named = numbered || (original.has_name && !original.name.empty() && from.name != to.name);
-        to.name = from.name;
-    }
-    return id;
-}
-
-void Workspace::load(const Graph& source) {
-    std::vector<VarId> vars(source.vars().size());
-    std::vector<bool> loaded(source.oprs().size(), false);
-    const auto add = [&](const Opr& opr) {
-        if (loaded[opr.id.index()]) return;
-        loaded[opr.id.index()] = true;
-        load_opr(source, opr, vars);
-    };
-    for (const OprId id : source.inputs()) add(source.opr(id));
-    for (const Opr& opr : source.oprs())
-        if (opr.type == "ImmutableTensor") add(opr);
-    for (const Opr& opr : source.oprs()) add(opr);
-    // MegEngine keeps the inputs of commutative operators sorted by id. A constant behind another operand is younger than it: a
-    // converter made it after the graph.
-    std::vector<OprId> young;
-    for (const OprNode& node : oprs_) {
-        if (node.opr.type != "Elemwise" || node.opr.inputs.size() != 2 || !is_commutative(*mode(node.opr.id))) continue;
-        const OprId second = owner(node.opr.inputs[1]);
-        const bool constant = opr(second).type == "ImmutableTensor";
-        if (constant && !is(node.opr.inputs[0], "ImmutableTensor") && std::ranges::find(young, second) == young.end())
-            young.push_back(second);
-    }
-    // The graph that was dumped may have had operators that the dump left out: its output knows how far the ids had come.
-    constexpr std::int64_t credible = 1 << 24;
-    std::uint32_t shift = 0;
-    for (const GraphOutput& output : source.outputs()) {
-        const std::int64_t missing = static_cast<std::int64_t>(output.original_id) - node_id(vars[output.var.index()]);
-        if (young.empty() && missing > 0 && missing < credible) shift = std::max(shift, static_cast<std::uint32_t>(missing));
-    }
-    next_id_ += shift;
-    for (const OprId id : young) {
-        oprs_[id.index()].node_id = next_id_++;
-        vars_[output(id).index()].node_id = next_id_++;
-    }
-    for (const GraphOutput& output : source.outputs()) {
-        outputs_.push_back(output);
-        endpoints_.push_back(vars[output.var.index()]);
-    }
-    loaded_endpoints_ = endpoints_;
 }
 
 std::optional<ElemwiseMode> Workspace::mode(OprId id) const {

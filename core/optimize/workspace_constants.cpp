@@ -170,6 +170,9 @@ void Workspace::settle_constness(OprId id) {
     const OprDef* def = Catalogue::builtin().of(opr);
     bool value = false;
     bool shape = false;
+    const bool free_axis = opr.type == "Reshape" && opr.param().integer("axis") != 7;
+    const bool target_decides_shape =
+        opr.inputs.size() == 2 && (opr.type == "Broadcast" || opr.type == "Reduce" || (opr.type == "Reshape" && !free_axis));
     if (is_constant_source(opr)) {
         value = opr.type == "ImmutableTensor";
         shape = true;
@@ -186,7 +189,7 @@ void Workspace::settle_constness(OprId id) {
             }
             const InputUse use = def->input_use(opr, i);
             value = value && (use == InputUse::shape_only ? in.shape_immutable : in.immutable);
-            shape = shape && (use == InputUse::host_value ? in.immutable : in.shape_immutable);
+            if (!target_decides_shape || i == 1) shape = shape && (use == InputUse::host_value ? in.immutable : in.shape_immutable);
         }
     }
     for (const VarId out : opr.outputs) {
