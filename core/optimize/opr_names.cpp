@@ -190,7 +190,7 @@ bool looks_default(std::string_view name) {
     return name[open - 1] == ')' || name.starts_with("const<") || name.starts_with("const{");
 }
 
-std::string output_label(const Opr& opr, std::size_t index) {
+std::string default_output_label(const Opr& opr, std::size_t index) {
     if (opr.type == "NMSKeep") return index == 0 ? ":indices" : ":sizes";
     const std::size_t leading = leading_hidden_outputs(opr);
     const bool bundle = opr.type.starts_with("MultipleDeviceTensor");

@@ -27,7 +27,7 @@ namespace megascope {
 [[nodiscard]] std::size_t hidden_outputs(const Opr& opr);
 
 /// What the default name of an output adds to its operator's: ":o<k>", or nothing for the only output.
-[[nodiscard]] std::string output_label(const Opr& opr, std::size_t index);
+[[nodiscard]] std::string default_output_label(const Opr& opr, std::size_t index);
 
 /// Is the operator's first counted output preceded by hidden ones? Their number (BatchNorm in inference mode: 2).
 [[nodiscard]] std::size_t leading_hidden_outputs(const Opr& opr);

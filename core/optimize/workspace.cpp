@@ -106,7 +106,7 @@ OprId Workspace::append(Opr opr, std::size_t outputs, std::string name) {
         var.var.producer = id;
         var.var.output_index = static_cast<std::uint32_t>(i);
         var.node_id = next_id_++;
-        var.name = name + output_label(opr, i);
+        var.name = name + default_output_label(opr, i);
         var.desc = std::move(descs[i]);
         var.comp_node = comp_node;
         if (opr.type == "RelayoutFormat") var.var.format = memory_format(opr);

@@ -72,7 +72,7 @@ OprId Workspace::load_opr(const Graph& source, const Opr& original, std::vector<
     if (name.empty() && !first.name.empty()) {
         // Files without operator names: an output that nobody renamed is called like its operator.
         name = first.name;
-        const std::string label = output_label(original, 0);
+        const std::string label = default_output_label(original, 0);
         if (!label.empty() && name.ends_with(label)) name.resize(name.size() - label.size());
     }
     if (name.empty() && !opr.tensors.empty()) name = opr.tensors.front().name;
