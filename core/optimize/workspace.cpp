@@ -251,6 +251,11 @@ std::shared_ptr<const Graph> Workspace::finish() const {
             to.name = from.name;
             to.has_name = true;
             to.shape = from.desc.shape;
+            if (from.var.dtype) { // the source says it of this var, which is still there
+                to.dtype = from.var.dtype;
+                to.comp_node = from.var.comp_node;
+                to.format = from.var.format;
+            }
             vars[from.var.id.index()] = to.id;
         }
     }

@@ -84,6 +84,8 @@ OprId Workspace::load_opr(const Graph& source, const Opr& original, std::vector<
         VarNode& to = vars_[node.opr.outputs[i].index()];
         vars[from.id.index()] = to.var.id;
         if (original.type == "ImmutableTensor") remember_small_constant(to.var.id);
+        to.var.dtype = from.dtype;
+        to.var.comp_node = from.comp_node;
         to.var.format = from.format;
         if (!to.desc.dtype) to.desc.dtype = from.dtype;
         if (!to.desc.shape && from.shape && from.shape->checked_elements()) to.desc.shape = from.shape;
