@@ -155,7 +155,7 @@ private slots:
         if (likeness == test::Likeness::different) QFAIL(difference.c_str());
         // Their dumps without optimizations tell all that the passes had to go by (docs/optimize.md lists the others).
         for (const char* net : {"smallcnn ", "vgg_tiny ", "lenet ", "qnet_minmax_c16 ", "qnet_minmax_c32 ", "resnet18_w4 fuse"})
-            if (row.startsWith(net) && !row.endsWith(".test.mge")) QVERIFY(likeness == test::Likeness::bytes);
+            if (row.startsWith(net)) QVERIFY(likeness == test::Likeness::bytes);
     }
 
     /// The same from the copies in tests/data, where every byte is expected.
