@@ -5,6 +5,7 @@
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QRegularExpression>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 
 #include "views/common/icon.h"
 #include "views/common/number_text.h"
+#include "views/common/opr_fields.h"
 #include "views/table/opr_table_model.h"
 
 namespace megascope {
@@ -108,6 +110,14 @@ std::vector<FindAnything::Hit> FindAnything::search(const QString& typed) const 
         if (hits.size() > limit) hits.resize(limit);
         return hits;
     }
+    // Words with a field, a comparison or an arrow are the filter's language.
+    static const QRegularExpression structured(QStringLiteral("[A-Za-z_]+(:|>=|<=|>|<|=)\\S|\\s->\\s|^/.+/$"));
+    if (facts_ && structured.match(typed).hasMatch()) {
+        const std::vector<OprId> found = OprFields(facts_, nullptr).find(FilterQuery::parse(typed));
+        for (std::size_t i = 0; i < std::min<std::size_t>(found.size(), limit); ++i)
+            hits.push_back({Hit::Kind::opr, 100, text(facts_->graph->display_name(found[i])), text(facts_->graph->type_text(found[i])), Pick::of(found[i]), nullptr, {}});
+        return hits;
+    }
     if (facts_) {
         const Graph& graph = *facts_->graph;
         struct Scored {
@@ -160,6 +170,11 @@ void FindAnything::refresh() {
         case Hit::Kind::command: item->setIcon(hit.action->icon().isNull() ? themedIcon(QStringLiteral("forward")) : hit.action->icon()); break;
         case Hit::Kind::file: item->setIcon(themedIcon(QStringLiteral("file"))); break;
         }
+    }
+    if (hits_.empty()) {
+        auto* item = new QListWidgetItem(tr("Nothing matches."), list_);
+        item->setFlags(Qt::NoItemFlags);
+        return;
     }
     list_->setCurrentRow(0);
 }

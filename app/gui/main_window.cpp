@@ -17,6 +17,7 @@
 #include "app/gui/file_page.h"
 #include "app/gui/find_anything.h"
 #include "app/gui/flame_controller.h"
+#include "app/gui/graph_controller.h"
 #include "app/gui/key_bar.h"
 #include "app/gui/memory_controller.h"
 #include "app/gui/profile_compare_controller.h"
@@ -132,6 +133,8 @@ void MainWindow::buildCentre() {
     profileReport_ = new ProfileReportController(jobs_, documents_, selection_, profileCompare_, this);
     tabs_->addTab(profileReport_->analysis(), tr("Analysis"));
     tabs_->addTab(profileCompare_->page(), tr("Changes"));
+    graphTools_ = new GraphController(graph_, jobs_, selection_, error_, this);
+    tabs_->addTab(graphTools_->orderPage(), tr("Order"));
     centre_ = new QStackedWidget(this);
     centre_->addWidget(welcome_);
     centre_->addWidget(tabs_);

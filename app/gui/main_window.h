@@ -26,6 +26,7 @@ class EmptyState;
 class ErrorBar;
 class FilePage;
 class FindAnything;
+class GraphController;
 class FlameController;
 class GraphView;
 class Inspector;
@@ -59,7 +60,7 @@ class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
     /// Names of central tabs and tables, for scripts and settings.
-    enum class View { graph, timeline, flame, memory, value, file, compare, analysis, changes };
+    enum class View { graph, timeline, flame, memory, value, file, compare, analysis, changes, order };
 
     explicit MainWindow(std::unique_ptr<Runner> runner, QWidget* parent = nullptr);
     ~MainWindow() override;
@@ -92,6 +93,7 @@ public:
     [[nodiscard]] TimelinePanel* timelinePanel() const { return timelinePanel_; }
     [[nodiscard]] ProfileCompareController* profileComparison() const { return profileCompare_; }
     [[nodiscard]] ProfileReportController* profileReports() const { return profileReport_; }
+    [[nodiscard]] GraphController* graphTools() const { return graphTools_; }
     [[nodiscard]] TablePage* tablePage(const QString& name) const;
     [[nodiscard]] ErrorBar* errorBar() const { return error_; }
     /// Nothing is being computed or drawn anew.
@@ -171,6 +173,7 @@ private:
     DocumentController* documents_;
     RunController* runs_;
     CompareController* compare_ = nullptr;
+    GraphController* graphTools_ = nullptr;
     RecentFiles* recent_;
     SaveController* saves_;
     ValueStore values_;
@@ -229,7 +232,6 @@ private:
     QAction* profileAction_ = nullptr;
     QAction* backAction_ = nullptr;
     QAction* forwardAction_ = nullptr;
-    QActionGroup* colourBy_ = nullptr; ///< time, FLOP/s, bandwidth
     EmptyState* noValue_ = nullptr;
     QList<QAction*> modelActions_; ///< enabled while a model is open
     QList<QAction*> perspectiveActions_;

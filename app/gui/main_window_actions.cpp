@@ -10,12 +10,14 @@
 #include <QMessageBox>
 #include <QPushButton>
 #include <QSettings>
+#include <QStackedWidget>
 #include <QTabWidget>
 #include <QToolBar>
 #include <QToolButton>
 
 #include "app/gui/compare_controller.h"
 #include "app/gui/find_anything.h"
+#include "app/gui/graph_controller.h"
 #include "app/gui/help_dialog.h"
 #include "app/gui/main_window.h"
 #include "app/gui/profile_compare_controller.h"
@@ -28,6 +30,7 @@
 #include "views/common/icon.h"
 #include "views/common/number_text.h"
 #include "views/common/empty_state.h"
+#include "views/graph/find_panel.h"
 #include "views/graph/graph_view.h"
 #include "views/inspector/inspector.h"
 #include "views/table/table_page.h"
@@ -67,6 +70,7 @@ void MainWindow::buildFileMenu() {
     saveAs->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S));
     saveAs->setObjectName(QStringLiteral("saveAsAction"));
     modelActions_ << saveAs;
+    graphTools_->addExportActions(menu);
     menu->addSeparator();
     closeAction_ = menu->addAction(tr("&Close"), documents_, &DocumentController::close);
     closeAction_->setShortcut(QKeySequence::Close);
@@ -80,10 +84,11 @@ void MainWindow::buildEditMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Edit"));
     menu->addAction(themedIcon(QStringLiteral("copy")), tr("&Copy table rows as text"), this, [this] { tables_[tableTabs_->currentIndex()]->copy(false); });
     menu->addAction(tr("Copy table rows as CS&V"), this, [this] { tables_[tableTabs_->currentIndex()]->copy(true); });
+    graphTools_->addCopyActions(menu);
     menu->addSeparator();
     QAction* anything = menu->addAction(themedIcon(QStringLiteral("search")), tr("Find &anything…"), this, &MainWindow::findAnything);
     anything->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_K));
-    QAction* find = menu->addAction(themedIcon(QStringLiteral("filter")), tr("&Filter the table"), this, &MainWindow::findInView);
+    QAction* find = menu->addAction(themedIcon(QStringLiteral("filter")), tr("&Find in the graph or filter the table"), this, &MainWindow::findInView);
     find->setShortcut(QKeySequence::Find);
     menu->addSeparator();
     backAction_ = menu->addAction(themedIcon(QStringLiteral("back")), tr("Selection &back"), selection_, &Selection::back);
@@ -108,7 +113,7 @@ void MainWindow::buildViewMenu() {
     }
     menu->addAction(tr("Reset this perspective"), this, &MainWindow::resetPerspective);
     menu->addSeparator();
-    const QList<std::pair<QString, View>> views = {{tr("Graph view"), View::graph}, {tr("Timeline view"), View::timeline}, {tr("Flame graph"), View::flame}, {tr("Memory view"), View::memory}, {tr("Value view"), View::value}, {tr("File view"), View::file}, {tr("Compare view"), View::compare}, {tr("Profile analysis"), View::analysis}, {tr("Profile changes"), View::changes}};
+    const QList<std::pair<QString, View>> views = {{tr("Graph view"), View::graph}, {tr("Timeline view"), View::timeline}, {tr("Flame graph"), View::flame}, {tr("Memory view"), View::memory}, {tr("Value view"), View::value}, {tr("File view"), View::file}, {tr("Compare view"), View::compare}, {tr("Profile analysis"), View::analysis}, {tr("Profile changes"), View::changes}, {tr("Execution order"), View::order}};
     for (const auto& [title, view] : views) menu->addAction(title, this, [this, v = view] { showView(v); });
     menu->addSeparator();
     for (QDockWidget* dock : {outlineDock_, testcaseDock_, inspectorDock_, tableDock_}) menu->addAction(dock->toggleViewAction());
@@ -156,15 +161,10 @@ void MainWindow::buildGraphMenu() {
     toggle(tr("Edge &width by bytes"), false, &GraphView::setEdgeWidthByBytes);
     toggle(tr("Left to &right"), graph_->layoutOptions().direction == LayoutDirection::right,
                                [this](bool on) { graph_->setDirection(on ? LayoutDirection::right : LayoutDirection::down); });
-    colourBy_ = new QActionGroup(this);
-    colourBy_->setExclusionPolicy(QActionGroup::ExclusionPolicy::ExclusiveOptional);
-    for (const QString& title : {tr("Colour by &time"), tr("Colour by achieved F&LOP/s"), tr("Colour by achieved &bandwidth")}) {
-        QAction* action = menu->addAction(title);
-        action->setCheckable(true);
-        colourBy_->addAction(action);
-    }
-    colourBy_->actions().constFirst()->setChecked(true);
-    connect(colourBy_, &QActionGroup::triggered, this, &MainWindow::colourGraph);
+    graphTools_->buildMenu(menu);
+    connect(graphTools_, &GraphController::colourChosen, this, &MainWindow::colourGraph);
+    graph_->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(graph_, &QWidget::customContextMenuRequested, menu, [this, menu](const QPoint& at) { menu->popup(graph_->mapToGlobal(at)); });
 }
 
 void MainWindow::buildRunMenu() {
@@ -273,7 +273,6 @@ void MainWindow::updateActions() {
     for (QAction* action : modelActions_) action->setEnabled(model);
     backAction_->setEnabled(selection_->canGoBack() || (selection_->current().empty() && selection_->canGoForward()));
     forwardAction_->setEnabled(selection_->canGoForward());
-    colourBy_->setEnabled(times_ != nullptr);
     noValue_->setButtonEnabled(model);
     inspector_->setComputable(model);
 }
@@ -299,6 +298,7 @@ void MainWindow::findAnything() {
 }
 
 void MainWindow::findInView() {
+    if (tabs_->currentWidget() == graph_ && centre_->currentWidget() == tabs_ && !tableDock_->isAncestorOf(QApplication::focusWidget())) return graphTools_->finder()->popUp();
     tableDock_->show();
     tables_[tableTabs_->currentIndex()]->focusFilter();
 }

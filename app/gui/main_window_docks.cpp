@@ -3,6 +3,7 @@
 #include <QSettings>
 #include <QStackedWidget>
 #include <QTabBar>
+#include <QTableView>
 #include <QTabWidget>
 
 #include "app/gui/main_window.h"
@@ -47,6 +48,8 @@ QWidget* MainWindow::buildTables() {
         new TablePage(QStringLiteral("problems"), problems_, selection_, nothingOpen(tr("Nothing to complain about.")), this),
         new TablePage(QStringLiteral("log"), log_, selection_, nothingOpen(tr("What happens in this window is written down here.")), this),
     };
+    // As they run; the file's order would look like none.
+    tables_.front()->view()->sortByColumn(OprTableModel::Order, Qt::AscendingOrder);
     tableStack_ = new QStackedWidget(this);
     tableTabs_ = new QTabBar(this);
     tableTabs_->setObjectName(QStringLiteral("tableTabs"));
@@ -66,6 +69,8 @@ void MainWindow::buildDocks() {
     outline_ = new OutlineView(selection_, this);
     testcases_ = new TestcasePanel(this);
     inspector_ = new Inspector(selection_, jobs_, this);
+    // Narrower, names and shares cannot be read.
+    outline_->setMinimumWidth(fontMetrics().averageCharWidth() * 32);
     outlineDock_ = makeDock(this, QStringLiteral("outlineDock"), tr("Outline"), outline_);
     testcaseDock_ = makeDock(this, QStringLiteral("testcaseDock"), tr("Testcases"), testcases_);
     inspectorDock_ = makeDock(this, QStringLiteral("inspectorDock"), tr("Inspector"), inspector_);

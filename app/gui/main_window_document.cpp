@@ -10,6 +10,7 @@
 
 #include "app/gui/file_page.h"
 #include "app/gui/find_anything.h"
+#include "app/gui/graph_controller.h"
 #include "app/gui/flame_controller.h"
 #include "app/gui/memory_controller.h"
 #include "app/gui/main_window.h"
@@ -45,9 +46,9 @@ void MainWindow::showGraph(const std::shared_ptr<const GraphFacts>& facts) {
     outline_->setFacts(facts);
     inspector_->setFacts(facts);
     find_->setFacts(facts);
-    graph_->clearColumnColors();
     if (facts) graph_->setGraph(facts->graph, std::shared_ptr<const GraphInfo>(facts, &facts->info));
     else graph_->setGraph(nullptr, nullptr);
+    graphTools_->setFacts(facts, documents_->model() ? documents_->model()->path : QString());
 }
 
 void MainWindow::showModel(const std::shared_ptr<const OpenedModel>& opened) {
@@ -221,6 +222,7 @@ void MainWindow::setTimes(std::shared_ptr<const OprTimes> times) {
     oprs_->setTimes(times_);
     outline_->setTimes(times_);
     inspector_->setTimes(times_);
+    graphTools_->setTimes(times_);
     colourGraph();
     flame_->showTimes(shownFacts(), times_, true);
     updateStatus();
@@ -228,25 +230,7 @@ void MainWindow::setTimes(std::shared_ptr<const OprTimes> times) {
 }
 
 void MainWindow::colourGraph() {
-    if (profileCompare_->coloursGraph()) return;
-    const auto facts = shownFacts();
-    if (!times_ || !facts || !colourBy_->checkedAction()) {
-        graph_->clearColumnColors();
-        return;
-    }
-    const qsizetype by = colourBy_->actions().indexOf(colourBy_->checkedAction());
-    std::vector<std::optional<double>> numbers(times_->seconds.size());
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-        const double seconds = times_->seconds[i];
-        if (std::isnan(seconds)) continue;
-        const Cost& cost = facts->costs[i];
-        if (by == 0) numbers[i] = seconds;
-        else if (const auto& amount = by == 1 ? cost.flops : cost.memory; amount && seconds > 0) numbers[i] = *amount / seconds;
-    }
-    const QString source = text(times_->source);
-    if (by == 0) graph_->setColumnColors(std::move(numbers), tr("time (%1)").arg(source), false, QStringLiteral("s"));
-    else if (by == 1) graph_->setColumnColors(std::move(numbers), tr("FLOP/s (%1)").arg(source), false);
-    else graph_->setColumnColors(std::move(numbers), tr("bytes per second (%1)").arg(source), false);
+    if (!profileCompare_->coloursGraph()) graphTools_->colour();
 }
 
 void MainWindow::updateStatus() {

@@ -17,7 +17,7 @@ Options parseOptions(int argc, char** argv) {
     cli.add_option("--theme", theme, "Colours")->check(CLI::IsMember({"light", "dark"}));
     cli.add_flag("--run", options.run, "Run the file's testcases after opening");
     cli.add_option("--select", select, "Select an operator or var by name")->option_text("NAME");
-    cli.add_option("--view", view, "The view in the middle")->check(CLI::IsMember({"graph", "timeline", "flame", "memory", "value", "file", "compare", "analysis", "changes"}));
+    cli.add_option("--view", view, "The view in the middle")->check(CLI::IsMember({"graph", "timeline", "flame", "memory", "value", "file", "compare", "analysis", "changes", "order"}));
     cli.add_option("--table", table, "The table at the bottom")->check(CLI::IsMember({"operators", "vars", "weights", "results", "problems", "log"}));
     cli.add_option("--filter", filter, "Filter of that table")->option_text("WORDS");
     cli.add_option("--screenshot", screenshot, "Write a picture of the window when all jobs are done, and exit")->option_text("PNG");

@@ -14,7 +14,7 @@ struct Options {
     QString theme;           ///< "light", "dark", or empty: as set
     bool run = false;        ///< run the testcases after opening
     QString select;          ///< name of an operator or var
-    QString view;            ///< "graph", "timeline", "value", "file", "compare"
+    QString view;            ///< "graph", "timeline", "value", "file", "compare", "order"
     QString table;           ///< "operators", "vars", "weights", "results", "problems", "log"
     QString filter;          ///< text for the table's filter
     QString compareProfile;  ///< a profile to compare the open one with

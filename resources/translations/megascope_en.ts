@@ -46,6 +46,40 @@
     </message>
 </context>
 <context>
+    <name>megascope::FindPanel</name>
+    <message numerus="yes">
+        <source>%n hits</source>
+        <translation>
+            <numerusform>%n hit</numerusform>
+            <numerusform>%n hits</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>megascope::GraphController</name>
+    <message numerus="yes">
+        <source>%1 depends on %n operators</source>
+        <translation>
+            <numerusform>%1 depends on %n operator</numerusform>
+            <numerusform>%1 depends on %n operators</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n operators depend on %1</source>
+        <translation>
+            <numerusform>%n operator depends on %1</numerusform>
+            <numerusform>%n operators depend on %1</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n operators between %1 and %2</source>
+        <translation>
+            <numerusform>%n operator between %1 and %2</numerusform>
+            <numerusform>%n operators between %1 and %2</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>megascope::CompareController</name>
     <message numerus="yes">
         <source>%n operators</source>

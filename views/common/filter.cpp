@@ -2,6 +2,7 @@
 
 #include <QStringList>
 
+#include <algorithm>
 #include <array>
 
 namespace megascope {
@@ -23,7 +24,7 @@ QStringList splitWords(const QString& text) {
             }
         } else if (c == QLatin1Char('"')) {
             quote = c;
-        } else if (c == QLatin1Char('/') && word.endsWith(QLatin1Char(':'))) {
+        } else if (c == QLatin1Char('/') && (word.isEmpty() || word == QLatin1String("-") || word.endsWith(QLatin1Char(':')))) {
             quote = c;
             word += c;
         } else if (c.isSpace()) {
@@ -87,6 +88,12 @@ FilterQuery::Term FilterQuery::parseTerm(QString word, QString& problem) {
                                                 : Kind::equal;
         if (const auto number = parseQuantity(match.captured(3))) {
             term.number = *number;
+            term.whole = term.kind == Kind::equal;
+            term.needle = normalised(match.captured(3));
+        } else if (term.kind == Kind::equal) {
+            term.whole = true;
+            term.numeric = false;
+            term.needle = normalised(match.captured(3));
         } else {
             problem = FilterState::tr("“%1” is not a number; write for example 100us, 2MiB or 3G.").arg(match.captured(3));
             term.kind = Kind::never;
@@ -112,7 +119,10 @@ FilterQuery::Term FilterQuery::parseTerm(QString word, QString& problem) {
         term.kind = Kind::pattern;
         QString pattern = QRegularExpression::escape(value);
         pattern.replace(QStringLiteral("\\*"), QStringLiteral(".*")).replace(QStringLiteral("\\?"), QStringLiteral("."));
-        term.pattern = QRegularExpression(QRegularExpression::anchoredPattern(pattern), QRegularExpression::CaseInsensitiveOption);
+        // All text together has a line for each field.
+        const QRegularExpression::PatternOptions options = QRegularExpression::CaseInsensitiveOption | QRegularExpression::MultilineOption;
+        term.pattern = term.field.isEmpty() ? QRegularExpression(QStringLiteral("^(?:%1)$").arg(pattern), options)
+                                            : QRegularExpression(QRegularExpression::anchoredPattern(pattern), QRegularExpression::CaseInsensitiveOption);
     } else {
         term.needle = value;
     }
@@ -121,11 +131,28 @@ FilterQuery::Term FilterQuery::parseTerm(QString word, QString& problem) {
 
 FilterQuery FilterQuery::parse(const QString& text) {
     FilterQuery query;
-    for (const QString& word : splitWords(text)) query.terms_.push_back(parseTerm(word, query.problem_));
+    const QStringList words = splitWords(text);
+    if (words.contains(QStringLiteral("->")) || words.contains(QStringLiteral("→"))) {
+        QString link;
+        const auto close = [&] {
+            if (link.isEmpty()) query.problem_ = FilterState::tr("An arrow stands between two descriptions: Dimshuffle -> Reshape.");
+            query.chain_.push_back(parse(link));
+            if (!query.chain_.back().problem_.isEmpty()) query.problem_ = query.chain_.back().problem_;
+            link.clear();
+        };
+        for (const QString& word : words) {
+            if (word == QLatin1String("->") || word == QLatin1String("→")) close();
+            else link += (link.isEmpty() ? QString() : QStringLiteral(" ")) + (word.contains(QLatin1Char(' ')) && !word.contains(QLatin1Char('/')) ? QLatin1Char('"') + word + QLatin1Char('"') : word);
+        }
+        close();
+        return query;
+    }
+    for (const QString& word : words) query.terms_.push_back(parseTerm(word, query.problem_));
     return query;
 }
 
 bool FilterQuery::matches(const TextOf& textOf, const NumberOf& numberOf) const {
+    if (!chain_.empty()) return std::any_of(chain_.begin(), chain_.end(), [&](const FilterQuery& link) { return !link.empty() && link.matches(textOf, numberOf); });
     for (const Term& term : terms_) {
         bool holds = false;
         switch (term.kind) {
@@ -140,8 +167,11 @@ bool FilterQuery::matches(const TextOf& textOf, const NumberOf& numberOf) const 
             break;
         }
         default: {
-            const auto value = numberOf(term.field);
-            if (value) {
+            const auto value = term.numeric ? numberOf(term.field) : std::nullopt;
+            if (!value && term.whole) {
+                const auto whole = textOf(term.field);
+                holds = whole && normalised(*whole) == term.needle;
+            } else if (value) {
                 holds = term.kind == Kind::greater        ? *value > term.number
                         : term.kind == Kind::greaterEqual ? *value >= term.number
                         : term.kind == Kind::less         ? *value < term.number

@@ -13,11 +13,13 @@ namespace megascope {
 /// A filter typed as words, all of which must hold:
 ///   conv            some text of the row contains it (case does not matter)
 ///   type:conv       that field contains it
-///   shape:*x64x*    wildcards match the whole field; x and × are the same in shapes
-///   name:/^b\d/     a regular expression
+///   shape:*x64x*    wildcards match the whole field (of bare words: a whole line); x and × are the same in shapes
+///   name:/^b\d/     a regular expression; /^b\d/ alone looks in all text
+///   stride_h=2      a number or, where the field has none, its whole text: mode=RELU
 ///   time>1ms        numbers compare with > >= < <= =; units ns us ms s, k M G T, KiB MiB GiB
 ///   -type:relu      not
 ///   "two words"     blanks inside quotes belong to the word
+///   A -> B          where rows follow each other along the data: a row that fits A, read by one that fits B (see `chain`)
 class FilterQuery {
 public:
     /// Text of a field by its lower-case name; nothing when the row has no such field. The empty name asks for all searchable text.
@@ -29,7 +31,10 @@ public:
     /// A word that cannot be understood (bad regular expression or number) is named in `problem` and matches nothing.
     [[nodiscard]] static FilterQuery parse(const QString& text);
 
-    [[nodiscard]] bool empty() const { return terms_.empty(); }
+    [[nodiscard]] bool empty() const { return terms_.empty() && chain_.empty(); }
+    /// Not empty for "A -> B -> C": the query of each link. `matches` then holds for a row that fits any of them; who knows the
+    /// rows' neighbours looks closer.
+    [[nodiscard]] const std::vector<FilterQuery>& chain() const { return chain_; }
     [[nodiscard]] const QString& problem() const { return problem_; }
     [[nodiscard]] bool matches(const TextOf& textOf, const NumberOf& numberOf) const;
 
@@ -42,10 +47,13 @@ private:
         QString needle;
         QRegularExpression pattern;
         double number = 0;
+        bool whole = false; ///< equal: compare `needle` with the whole text where there is no number
+        bool numeric = true; ///< equal: the value is a number
     };
     static Term parseTerm(QString word, QString& problem);
 
     std::vector<Term> terms_;
+    std::vector<FilterQuery> chain_;
     QString problem_;
 };
 

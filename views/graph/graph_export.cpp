@@ -30,8 +30,28 @@ Expected<void> save(const QString& path, const QByteArray& bytes) {
 
 } // namespace
 
+PngSize png_size(const GraphPicture& picture, double scale) {
+    const double width = picture.layout.bounds.width + 2 * margin, height = picture.layout.bounds.height + 2 * margin;
+    const double most = std::min(png_side / std::max(width, height), std::sqrt(png_pixels / (width * height)));
+    return {width * scale, height * scale, std::min(scale, most)};
+}
+
+QImage graph_image(const GraphPicture& picture, const GraphStyle& style, const GraphFonts& fonts, const GraphPaintOptions& options, double scale) {
+    const PngSize size = png_size(picture, scale);
+    if (size.scale < scale) return {};
+    QImage image(std::max(1, static_cast<int>(std::ceil(size.width))), std::max(1, static_cast<int>(std::ceil(size.height))), QImage::Format_RGB32);
+    if (image.isNull()) return {};
+    const GraphHighlight no_highlight;
+    GraphPaintOptions opaque = options;
+    opaque.opacity = 1;
+    QPainter painter(&image);
+    painter.scale(scale, scale);
+    GraphPainter(picture, style, fonts, no_highlight, opaque).paint(painter, {1, -margin, -margin}, QRectF(0, 0, size.width / scale, size.height / scale));
+    return image;
+}
+
 Expected<void> export_graph(const GraphPicture& picture, const GraphStyle& style, const GraphFonts& fonts, const GraphPaintOptions& options,
-                            const QString& path) {
+                            const QString& path, double png_scale) {
     const QString suffix = QFileInfo(path).suffix().toLower();
     if (suffix == QStringLiteral("dot") || suffix == QStringLiteral("gv"))
         return save(path, QByteArray::fromStdString(graph_as_dot(*picture.scene.structure)));
@@ -81,13 +101,12 @@ Expected<void> export_graph(const GraphPicture& picture, const GraphStyle& style
         return {};
     }
     if (suffix == QStringLiteral("png")) {
-        const double scale = std::min(1.0, 30000 / std::max(width, height));
-        QImage image(std::max(1, static_cast<int>(std::ceil(width * scale))), std::max(1, static_cast<int>(std::ceil(height * scale))), QImage::Format_RGB32);
+        const PngSize size = png_size(picture, png_scale > 0 ? png_scale : 1);
+        if (png_scale > 0 && size.scale < png_scale)
+            return fail(ErrorCode::invalid_argument, "A PNG of this drawing would have " + std::to_string(std::llround(size.width)) + " × " + std::to_string(std::llround(size.height)) +
+                                                         " pixels, more than can be written; " + QString::number(size.scale * 100, 'g', 3).toStdString() + " % fits. SVG and PDF have no limit.");
+        const QImage image = graph_image(picture, style, fonts, options, size.scale);
         if (image.isNull()) return fail(ErrorCode::out_of_memory, "There is not enough memory for a PNG of this drawing; choose SVG or PDF.");
-        QPainter painter(&image);
-        painter.scale(scale, scale);
-        paint(painter);
-        painter.end();
         QSaveFile file(path);
         if (!file.open(QIODevice::WriteOnly) || !image.save(&file, "PNG") || !file.commit()) return cannot_write(path, file.errorString());
         return {};

@@ -46,6 +46,7 @@ void GraphPainter::paint(QPainter& painter, const GraphTransform& transform, con
         edges(painter);
         boxes(painter);
         if (options_.labels != EdgeLabel::none && t_.scale >= text_scale) edge_labels(painter);
+        sticky_titles(painter);
     }
     painter.setOpacity(1);
 }
@@ -82,11 +83,41 @@ void GraphPainter::frames(QPainter& painter) {
         painter.scale(t_.scale, t_.scale);
         painter.setFont(fonts_.bold);
         painter.setPen(mixed(style_.dimmed, style_.text, 0.2));
-        // The title stays in sight while any part of its frame is.
-        const double sticky = std::clamp(-r.top() / t_.scale, 0.0, std::max(0.0, frame.height - 24));
+        if (sticky_shift(i) <= 0) painter.drawText(QPointF(8, 4 + fonts_.bold_measure.ascent()), QStringLiteral("▾ ") + p_.frame_titles[i]);
+        painter.restore();
+    }
+}
+
+double GraphPainter::sticky_shift(std::uint32_t frame) const {
+    int above = 0; // frames around this one
+    for (std::int32_t c = p_.scene.layout.clusters[frame].parent; c >= 0; c = p_.scene.layout.clusters[static_cast<std::size_t>(c)].parent) ++above;
+    const double row = fonts_.bold_measure.height() + 5;
+    const LayoutRect& r = p_.layout.clusters[frame];
+    const double wanted = area_.top() / t_.scale + t_.y + above * row - r.y;
+    return std::clamp(wanted, 0.0, std::max(0.0, r.height - 24));
+}
+
+void GraphPainter::sticky_titles(QPainter& painter) {
+    if (t_.scale < text_scale) return;
+    std::vector<std::uint32_t> list;
+    p_.frame_index.query(visible_, [&](std::uint32_t i) { list.push_back(i); });
+    std::sort(list.begin(), list.end());
+    for (const std::uint32_t i : list) {
+        const LayoutRect& frame = p_.layout.clusters[i];
+        const double shift = frame.empty() ? 0 : sticky_shift(i);
+        if (shift <= 0) continue;
+        const QRectF r = t_.to_device(frame);
+        painter.save();
+        painter.setClipRect(r.intersected(area_));
+        painter.translate(r.topLeft());
+        painter.scale(t_.scale, t_.scale);
+        painter.setFont(fonts_.bold);
         const QString title = QStringLiteral("▾ ") + p_.frame_titles[i];
-        if (sticky > 0) painter.fillRect(QRectF(1, sticky, fonts_.bold_measure.width(title) + 16, fonts_.bold_measure.height() + 5), style_.frame_fill(group.depth));
-        painter.drawText(QPointF(8, sticky + 4 + fonts_.bold_measure.ascent()), title);
+        QColor back = style_.frame_fill(p_.scene.structure->groups->group(p_.scene.frames[i]).depth);
+        back.setAlpha(235);
+        painter.fillRect(QRectF(1, shift, fonts_.bold_measure.width(title) + 16, fonts_.bold_measure.height() + 5), back);
+        painter.setPen(mixed(style_.dimmed, style_.text, 0.2));
+        painter.drawText(QPointF(8, shift + 4 + fonts_.bold_measure.ascent()), title);
         painter.restore();
     }
 }

@@ -67,6 +67,9 @@ public:
 
 private:
     void frames(QPainter& painter);
+    /// Titles of frames whose upper border is out of sight stand at the upper border of the view, nested ones below each other.
+    void sticky_titles(QPainter& painter);
+    [[nodiscard]] double sticky_shift(std::uint32_t frame) const; ///< how far below its place a title stands, in layout units
     void edges(QPainter& painter);
     void arrow(QPainter& painter, const EdgeRoute& route, const QColor& colour);
     void stub_mark(QPainter& painter, std::uint32_t edge, const QColor& colour);

@@ -79,8 +79,9 @@ void GraphView::setGraph(std::shared_ptr<const Graph> graph, std::shared_ptr<con
         selected_var_ = {};
         selected_group_ = {};
         found_.clear();
+        const bool narrowed = inFocusMode();
         request_.scene.only.clear();
-        if (focus_.valid()) emit focusModeChanged(false);
+        if (narrowed) emit focusModeChanged(false);
         focus_ = {};
         column_.reset();
         marks_.clear();
@@ -335,24 +336,47 @@ void GraphView::showNextFound(bool backwards) {
 }
 
 void GraphView::setFocus(OprId opr, int neighbours) {
-    if (!request_.graph || (!opr.valid() && !focus_.valid())) return;
+    if (!request_.graph || (!opr.valid() && !inFocusMode())) return;
     if (opr.valid() && opr.index() >= request_.graph->oprs().size()) return;
-    const bool was = focus_.valid();
+    if (neighbours > 0) neighbours_ = neighbours;
     const OprId middle = opr.valid() ? opr : focus_;
+    showOnly(opr.valid() ? neighbourhood(*request_.graph, opr, neighbours_) : std::vector<std::uint8_t>(), middle);
     focus_ = opr;
-    request_.scene.only.clear();
-    if (opr.valid()) request_.scene.only = neighbourhood(*request_.graph, opr, neighbours);
-    Anchor anchor;
-    anchor.opr = middle;
-    anchor.at = QPointF(width() / 2.0, height() / 2.0);
-    startLayout(Keep::anchor, anchor);
-    if (was != opr.valid()) emit focusModeChanged(opr.valid());
 }
 
-Expected<void> GraphView::exportTo(const QString& path) const {
-    if (!picture_) return fail(ErrorCode::invalid_argument, "No graph is shown that could be written.");
-    return export_graph(*picture_, style_, fonts_, paint_, path);
+void GraphView::setFocusNeighbours(int neighbours) {
+    neighbours_ = std::clamp(neighbours, 1, 50);
+    if (focus_.valid()) setFocus(focus_);
 }
+
+void GraphView::showOnly(std::vector<std::uint8_t> only, OprId middle) {
+    if (!request_.graph || (only.empty() && !inFocusMode())) return;
+    const bool was = inFocusMode(), is = !only.empty();
+    request_.scene.only = std::move(only);
+    focus_ = {};
+    Anchor anchor;
+    anchor.opr = middle.valid() ? middle : selected_opr_;
+    anchor.at = QPointF(width() / 2.0, height() / 2.0);
+    startLayout(Keep::anchor, anchor.opr.valid() ? anchor : anchorInMiddle());
+    if (was != is) emit focusModeChanged(is);
+}
+
+Expected<void> GraphView::exportTo(const QString& path, double png_scale) const {
+    if (!picture_) return fail(ErrorCode::invalid_argument, "No graph is shown that could be written.");
+    return export_graph(*picture_, style_, fonts_, paint_, path, png_scale);
+}
+
+QImage GraphView::image() const {
+    const double ratio = devicePixelRatioF();
+    QImage image(size() * ratio, QImage::Format_RGB32);
+    image.setDevicePixelRatio(ratio);
+    QPainter painter(&image);
+    if (picture_) GraphPainter(*picture_, style_, fonts_, highlight_, paint_).paint(painter, transform_, QRectF(rect()));
+    else painter.fillRect(rect(), style_.background);
+    return image;
+}
+
+QImage GraphView::wholeImage(double scale) const { return picture_ ? graph_image(*picture_, style_, fonts_, paint_, scale) : QImage(); }
 
 void GraphView::applyFound() {
     highlight_.found.clear();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QImage>
 #include <QVariantAnimation>
 #include <QTimer>
 #include <QWidget>
@@ -62,9 +63,16 @@ public:
     /// Where an operator's box has its top middle, in layout units; nothing when no box shows it.
     [[nodiscard]] std::optional<LayoutPoint> topOf(OprId opr) const;
 
-    /// Writes the whole drawing or graph; see graph_export.h.
-    [[nodiscard]] Expected<void> exportTo(const QString& path) const;
-    [[nodiscard]] bool inFocusMode() const { return focus_.valid(); }
+    /// Writes the whole drawing or graph; see graph_export.h. `png_scale` 0: as large as fits, at most 1.
+    [[nodiscard]] Expected<void> exportTo(const QString& path, double png_scale = 0) const;
+    /// What the view shows right now as a picture.
+    [[nodiscard]] QImage image() const;
+    /// The whole drawing as a picture with `scale` pixels per layout unit; null when it is too large.
+    [[nodiscard]] QImage wholeImage(double scale = 1) const;
+    /// Only a part of the graph is drawn.
+    [[nodiscard]] bool inFocusMode() const { return !request_.scene.only.empty(); }
+    [[nodiscard]] OprId focus() const { return focus_; }
+    [[nodiscard]] int focusNeighbours() const { return neighbours_; }
 
     QSize sizeHint() const override { return {800, 600}; }
     QSize minimumSizeHint() const override { return {160, 120}; }
@@ -83,7 +91,11 @@ public slots:
     /// Selects the next (or previous) of the marked operators, round and round, and sends `oprSelected`.
     void showNextFound(bool backwards = false);
     /// Focus mode: draws only what lies within `neighbours` connections of the operator. An invalid id ends it.
-    void setFocus(megascope::OprId opr, int neighbours = 2);
+    void setFocus(megascope::OprId opr, int neighbours = 0);
+    /// How many connections focus mode shows, 1 and more; applies at once.
+    void setFocusNeighbours(int neighbours);
+    /// Draws only operators whose flag (by OprId) is set and brings `middle` into the middle. Empty: everything.
+    void showOnly(std::vector<std::uint8_t> only, megascope::OprId middle);
 
     /// Fills boxes by a number per operator (by OprId; nothing = no number) in viridis, with a legend. A group shows the sum.
     /// `unit` formats values: "s" as times, "B" as bytes, other as numbers.
@@ -202,7 +214,8 @@ private:
     GroupId selected_group_;
     bool reveal_after_layout_ = false;
     std::vector<OprId> found_;
-    OprId focus_; ///< valid in focus mode
+    OprId focus_; ///< valid in focus mode around one operator
+    int neighbours_ = 2;
 
     struct Column {
         std::vector<std::optional<double>> values;

@@ -219,11 +219,11 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
         return;
     }
     case Qt::Key_Space:
-        if (focus_.valid()) return setFocus({});
+        if (inFocusMode()) return setFocus({});
         if (selected_opr_.valid()) return setFocus(selected_opr_);
         break;
     case Qt::Key_Escape:
-        if (focus_.valid()) return setFocus({});
+        if (inFocusMode()) return setFocus({});
         if (selected_opr_.valid() || selected_var_.valid() || selected_group_.valid()) return select({});
         break;
     default: break;

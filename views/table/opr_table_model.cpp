@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "views/common/number_text.h"
+#include "views/common/opr_fields.h"
 #include "views/common/theme.h"
 
 namespace megascope {
@@ -259,7 +260,13 @@ std::optional<QString> OprTableModel::filterText(int row, const QString& field) 
         const Opr& o = opr(row);
         return o.outputs.empty() ? QString() : shapeText(facts_->info.var(o.outputs.front()).shape);
     }
-    return TableModel::filterText(row, field);
+    if (auto own = TableModel::filterText(row, field)) return own;
+    return OprFields(facts_, times_).text(opr(row).id, field); // params, var names
+}
+
+std::optional<double> OprTableModel::filterNumber(int row, const QString& field) const {
+    if (const auto own = TableModel::filterNumber(row, field)) return own;
+    return OprFields(facts_, times_).number(opr(row).id, field);
 }
 
 } // namespace megascope

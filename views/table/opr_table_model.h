@@ -38,6 +38,7 @@ protected:
     Pick pick(int row) const override;
     int sourceRowOf(Pick pick) const override;
     std::optional<QString> filterText(int row, const QString& field) const override;
+    std::optional<double> filterNumber(int row, const QString& field) const override;
 
 private:
     [[nodiscard]] const Opr& opr(int row) const;

@@ -1,0 +1,144 @@
+#include <QAction>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QMenuBar>
+#include <QSettings>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "app/gui/find_anything.h"
+#include "app/gui/graph_controller.h"
+#include "app/gui/main_window.h"
+#include "graph/traversal.h"
+#include "tests/views/sample_model.h"
+#include "views/graph/execution_order_view.h"
+#include "views/graph/find_panel.h"
+#include "views/graph/graph_export.h"
+#include "views/graph/graph_view.h"
+
+using namespace megascope;
+
+class GraphToolsTest : public QObject {
+    Q_OBJECT
+private:
+    void open(MainWindow& window) const {
+        window.resize(1300, 900);
+        window.show();
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        QTRY_VERIFY(window.settled());
+    }
+    static const Graph& graphOf(const MainWindow& window) { return *window.documents()->model()->facts->graph; }
+
+private slots:
+    void initTestCase() {
+        QSettings::setDefaultFormat(QSettings::IniFormat);
+        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings_.path());
+        QCoreApplication::setOrganizationName("MegascopeTest");
+        sample_ = QString::fromStdString(samplePath("resnet18_w4.test.mge"));
+    }
+    void init() { QSettings().clear(); }
+
+    void findingListsWalksAndIsolates() {
+        MainWindow window(make_local_runner());
+        open(window);
+        FindPanel* finder = window.graphTools()->finder();
+        finder->popUp();
+        QTest::keyClicks(finder->edit(), "type:pooling");
+        QTRY_VERIFY(!finder->found().empty());
+        std::size_t poolings = 0;
+        for (const Opr& opr : graphOf(window).oprs()) poolings += graphOf(window).type_text(opr.id).find("Pooling") != std::string::npos;
+        QCOMPARE(finder->found().size(), poolings);
+        QTest::keyClick(finder->edit(), Qt::Key_Return);
+        QCOMPARE(window.selection()->current(), Pick::of(finder->found().front()));
+        finder->isolate();
+        QTRY_VERIFY(window.settled());
+        QVERIFY(window.graphView()->inFocusMode());
+        const std::size_t narrowed = window.graphView()->picture()->scene.nodes.size();
+        finder->isolate();
+        QTRY_VERIFY(window.settled());
+        QVERIFY(!window.graphView()->inFocusMode());
+        QVERIFY(narrowed < window.graphView()->picture()->scene.nodes.size());
+        QTest::keyClick(finder->edit(), Qt::Key_Escape);
+        QVERIFY(!finder->isVisible());
+    }
+
+    void waysAndCones() {
+        MainWindow window(make_local_runner());
+        open(window);
+        const Graph& g = graphOf(window);
+        const OprId last = g.var(g.outputs().front().var).producer, first = firstOfType(g, "Pooling");
+        window.selection()->select(Pick::of(first));
+        window.graphTools()->markPathStart();
+        window.selection()->select(Pick::of(last));
+        window.graphTools()->showPath();
+        QCOMPARE(window.graphTools()->finder()->found(), between(g, first, last));
+        window.graphTools()->showCone(true);
+        for (const OprId id : window.graphTools()->finder()->found()) QVERIFY(id < last);
+        QVERIFY(window.graphTools()->finder()->found().size() > 10);
+    }
+
+    void bookmarksAreRememberedForTheFile() {
+        {
+            MainWindow window(make_local_runner());
+            open(window);
+            window.selection()->select(Pick::of(OprId(7U)));
+            window.graphTools()->toggleBookmark();
+            window.selection()->select(Pick::of(OprId(9U)));
+            window.graphTools()->toggleBookmark();
+            window.graphTools()->toggleBookmark();
+            QCOMPARE(window.graphTools()->bookmarks(), std::vector<OprId>{OprId(7U)});
+        }
+        MainWindow window(make_local_runner());
+        open(window);
+        QCOMPARE(window.graphTools()->bookmarks(), std::vector<OprId>{OprId(7U)});
+    }
+
+    void theOrderFollowsTheSelectionAndMakesIt() {
+        MainWindow window(make_local_runner());
+        open(window);
+        window.showView(MainWindow::View::order);
+        ExecutionOrderView* order = window.graphTools()->order();
+        QTRY_VERIFY(order->plan());
+        QTest::mouseClick(order->viewport(), Qt::LeftButton, {}, QPoint(60, order->rowHeight() * 3 + 2)); // below the header: the third row
+        QCOMPARE(window.selection()->current(), Pick::of(order->plan()->rows[2]));
+        QTest::keyClick(order, Qt::Key_Down);
+        QCOMPARE(window.selection()->current(), Pick::of(order->plan()->rows[3]));
+        const VarId var = graphOf(window).opr(order->plan()->rows[3]).outputs.front();
+        QTest::mouseClick(order->viewport(), Qt::LeftButton, {}, order->middleOf(var));
+        QCOMPARE(window.selection()->current(), Pick::of(var));
+    }
+
+    void aPngThatIsTooLargeSaysSo() {
+        MainWindow window(make_local_runner());
+        open(window);
+        const PngSize size = png_size(*window.graphView()->picture(), 100);
+        QVERIFY(size.scale < 100);
+        QTemporaryDir dir;
+        const auto refused = window.graphView()->exportTo(dir.filePath("x.png"), 100);
+        QVERIFY(!refused);
+        QVERIFY2(refused.error().message.find("pixels") != std::string::npos, refused.error().message.c_str());
+        QVERIFY(!QFile::exists(dir.filePath("x.png")));
+        QVERIFY(window.graphView()->exportTo(dir.filePath("y.png"), 0.5));
+        QVERIFY(QImage(dir.filePath("y.png")).width() > 20);
+    }
+
+    void nothingFoundSaysSo() {
+        MainWindow window(make_local_runner());
+        open(window);
+        auto* find = window.findChild<FindAnything*>();
+        find->popUp();
+        QTest::keyClicks(find->findChild<QLineEdit*>(), "zzqqxx");
+        const auto* list = find->findChild<QListWidget*>();
+        QCOMPARE(list->count(), 1);
+        QVERIFY(list->item(0)->text().contains("Nothing"));
+        QVERIFY(!(list->item(0)->flags() & Qt::ItemIsSelectable));
+    }
+
+private:
+    QTemporaryDir settings_;
+    QString sample_;
+};
+
+QTEST_MAIN(GraphToolsTest)
+#include "test_graph_tools.moc"

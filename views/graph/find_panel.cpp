@@ -1,0 +1,232 @@
+#include "views/graph/find_panel.h"
+
+#include <QAction>
+#include <QClipboard>
+#include <QEvent>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListView>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "views/common/icon.h"
+#include "views/common/number_text.h"
+#include "views/graph/graph_view.h"
+
+namespace megascope {
+
+void FoundModel::setFound(std::shared_ptr<const GraphFacts> facts, std::vector<OprId> found) {
+    beginResetModel();
+    facts_ = std::move(facts);
+    found_ = std::move(found);
+    endResetModel();
+}
+
+int FoundModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(found_.size()); }
+
+QVariant FoundModel::data(const QModelIndex& index, int role) const {
+    if (role != Qt::DisplayRole && role != Qt::ToolTipRole) return {};
+    const OprId opr = found_[static_cast<std::size_t>(index.row())];
+    const Graph& graph = *facts_->graph;
+    const QString name = text(graph.display_name(opr)), type = text(graph.type_text(opr));
+    QString line = name.startsWith(type) ? name : QStringLiteral("%1   %2").arg(type, name);
+    if (!graph.opr(opr).outputs.empty()) line += QStringLiteral("   ") + shapeText(facts_->info.var(graph.opr(opr).outputs.front()).shape);
+    return line;
+}
+
+FindPanel::FindPanel(GraphView* view)
+    : QFrame(view), view_(view), model_(new FoundModel(this)), edit_(new QLineEdit(this)), count_(new QLabel(this)), list_(new QListView(this)),
+      isolate_(new QToolButton(this)) {
+    setObjectName(QStringLiteral("findPanel"));
+    setFrameShape(QFrame::StyledPanel);
+    setAutoFillBackground(true);
+    setCursor(Qt::ArrowCursor);
+    edit_->setObjectName(QStringLiteral("findInGraph"));
+    edit_->setClearButtonEnabled(true);
+    edit_->setPlaceholderText(tr("Name, type, 1x3x224x224, dtype:f16, stride_h=2, time>1ms, A -> B"));
+    edit_->setToolTip(tr("Words that must all hold: text of type, name, var or shape (* stands for anything); field:text, field=value, "
+                         "field>number with fields type name var id order shape dtype category scope node priority time flops bytes and every "
+                         "param; /regular expression/; -word for not; A -> B for an operator read by another one."));
+    edit_->addAction(themedIcon(QStringLiteral("search")), QLineEdit::LeadingPosition);
+    count_->setForegroundRole(QPalette::PlaceholderText);
+    list_->setModel(model_);
+    list_->setFrameShape(QFrame::NoFrame);
+    list_->setUniformItemSizes(true);
+    list_->setTextElideMode(Qt::ElideMiddle);
+    const auto button = [this](const QString& text, const QString& tip, auto slot) {
+        auto* b = new QToolButton(this);
+        b->setText(text);
+        b->setToolTip(tip);
+        b->setAutoRaise(true);
+        connect(b, &QToolButton::clicked, this, slot);
+        return b;
+    };
+    isolate_->setText(tr("Isolate"));
+    isolate_->setToolTip(tr("Draw only what was found and its neighbours"));
+    isolate_->setCheckable(true);
+    isolate_->setAutoRaise(true);
+    connect(isolate_, &QToolButton::clicked, this, &FindPanel::isolate);
+    auto* top = new QHBoxLayout;
+    top->addWidget(edit_, 1);
+    top->addWidget(button(QStringLiteral("✕"), tr("Close (Esc)"), &FindPanel::close));
+    auto* bar = new QHBoxLayout;
+    bar->addWidget(count_, 1);
+    bar->addWidget(button(tr("Previous"), tr("The hit before (Shift+F3)"), &FindPanel::previous));
+    bar->addWidget(button(tr("Next"), tr("The next hit (F3, Enter)"), &FindPanel::next));
+    bar->addWidget(isolate_);
+    bar->addWidget(button(tr("Copy"), tr("Copy the names of all hits"), &FindPanel::copyNames));
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(8, 8, 8, 8);
+    layout->setSpacing(4);
+    layout->addLayout(top);
+    layout->addLayout(bar);
+    layout->addWidget(list_, 1);
+    edit_->installEventFilter(this);
+    list_->installEventFilter(this);
+    view_->installEventFilter(this);
+    delay_.setSingleShot(true);
+    delay_.setInterval(120);
+    connect(edit_, &QLineEdit::textChanged, &delay_, qOverload<>(&QTimer::start));
+    connect(&delay_, &QTimer::timeout, this, &FindPanel::search);
+    connect(list_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& index) {
+        if (!index.isValid()) return;
+        const OprId opr = model_->found()[static_cast<std::size_t>(index.row())];
+        view_->setSelectedOpr(opr);
+        emit view_->oprSelected(opr);
+    });
+    connect(view_, &GraphView::focusModeChanged, isolate_, &QToolButton::setChecked);
+    hide();
+}
+
+void FindPanel::setFacts(std::shared_ptr<const GraphFacts> facts) {
+    facts_ = std::move(facts);
+    times_.reset();
+    model_->setFound(nullptr, {});
+    if (!facts_) hide();
+    else if (isVisible()) search();
+}
+
+void FindPanel::setTimes(std::shared_ptr<const OprTimes> times) { times_ = std::move(times); }
+
+void FindPanel::popUp() {
+    if (!facts_) return;
+    place();
+    show();
+    raise();
+    edit_->setFocus(Qt::ShortcutFocusReason);
+    edit_->selectAll();
+    if (!edit_->text().isEmpty()) search();
+    else showResult({});
+}
+
+void FindPanel::close() {
+    hide();
+    view_->setFound({});
+    if (isolate_->isChecked()) view_->showOnly({}, {});
+    static_cast<QWidget*>(view_)->setFocus(Qt::OtherFocusReason);
+}
+
+void FindPanel::search() {
+    delay_.stop();
+    if (!facts_) return;
+    const FilterQuery query = FilterQuery::parse(edit_->text());
+    // Constants are pills; who asks for them by name or type finds them when nothing else fits.
+    const OprFields fields(facts_, times_);
+    std::vector<OprId> found = fields.find(query, false);
+    if (found.empty()) found = fields.find(query, true);
+    const auto n = static_cast<int>(found.size());
+    model_->setFound(facts_, std::move(found));
+    view_->setFound(model_->found());
+    showResult(!query.problem().isEmpty() ? query.problem() : query.empty() ? QString() : n == 0 ? tr("Nothing matches.") : tr("%n hits", nullptr, n));
+}
+
+void FindPanel::showOprs(const QString& title, std::vector<OprId> oprs) {
+    if (!facts_) return;
+    const QSignalBlocker quiet(edit_);
+    edit_->clear();
+    model_->setFound(facts_, std::move(oprs));
+    view_->setFound(model_->found());
+    showResult(title);
+    place();
+    show();
+    raise();
+}
+
+void FindPanel::showResult(const QString& sentence) {
+    count_->setText(sentence);
+    count_->setToolTip(sentence);
+    list_->setVisible(model_->rowCount() > 0);
+    isolate_->setEnabled(model_->rowCount() > 0 || isolate_->isChecked());
+    place();
+}
+
+void FindPanel::place() {
+    const int width = std::min(view_->width() - 24, fontMetrics().averageCharWidth() * 62);
+    const int rows = std::min(model_->rowCount(), 10);
+    const int list = rows > 0 ? rows * std::max(1, list_->sizeHintForRow(0)) + 8 : 0;
+    const int base = edit_->sizeHint().height() + isolate_->sizeHint().height() + 24;
+    setGeometry(12, 12, width, std::min(base + list, view_->height() - 24));
+}
+
+void FindPanel::next() {
+    const int rows = model_->rowCount();
+    if (rows > 0) list_->setCurrentIndex(model_->index((list_->currentIndex().row() + 1) % rows));
+}
+
+void FindPanel::previous() {
+    const int rows = model_->rowCount();
+    if (rows == 0) return;
+    const int now = list_->currentIndex().row();
+    list_->setCurrentIndex(model_->index(now <= 0 ? rows - 1 : now - 1));
+}
+
+void FindPanel::isolate() {
+    if (view_->inFocusMode()) {
+        view_->showOnly({}, {});
+    } else if (!found().empty()) {
+        std::vector<std::uint8_t> only(facts_->graph->oprs().size(), 0);
+        for (const OprId opr : found()) {
+            const auto near = neighbourhood(*facts_->graph, opr, 1);
+            for (std::size_t i = 0; i < near.size(); ++i) only[i] |= near[i];
+        }
+        view_->showOnly(std::move(only), found().front());
+    }
+    isolate_->setChecked(view_->inFocusMode());
+}
+
+void FindPanel::copyNames() const {
+    QString lines;
+    for (const OprId opr : found()) lines += text(facts_->graph->display_name(opr)) + QLatin1Char('\n');
+    QGuiApplication::clipboard()->setText(lines);
+}
+
+bool FindPanel::eventFilter(QObject* object, QEvent* event) {
+    if (object == view_ && event->type() == QEvent::Resize && isVisible()) place();
+    if (event->type() == QEvent::KeyPress && object != view_) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        switch (key->key()) {
+        case Qt::Key_Escape: close(); return true;
+        case Qt::Key_Return:
+        case Qt::Key_Enter:
+            if (delay_.isActive()) search();
+            if (key->modifiers() & Qt::ShiftModifier) previous();
+            else next();
+            return true;
+        case Qt::Key_Down:
+            if (object != edit_) break;
+            next();
+            return true;
+        case Qt::Key_Up:
+            if (object != edit_) break;
+            previous();
+            return true;
+        default: break;
+        }
+    }
+    return QFrame::eventFilter(object, event);
+}
+
+} // namespace megascope
