@@ -103,7 +103,7 @@ class LayoutDumpsTest : public QObject {
             // A dump without optimizations, or, where there is none, the default dump.
             auto from = net.path() / "noopt.mge";
             if (!std::filesystem::exists(from)) from = net.path() / "default.mge";
-            if (need_testcase && !std::filesystem::exists(net.path() / "noopt.test.mge")) continue;
+            if (need_testcase && !std::filesystem::exists(net.path() / "default.test.mge")) continue;
             for (const auto& file : std::filesystem::directory_iterator(net)) {
                 const std::string name = file.path().filename().string();
                 const bool v1 = !need_testcase && (name == "v1_fuse.mge" || name == "v1_nchw88_fuse.mge");
@@ -307,7 +307,7 @@ private slots:
         QFETCH(QString, from);
         QFETCH(QString, to);
         const auto source = test::read_dump(from.toStdString()), dump = test::read_dump(to.toStdString());
-        const auto cases = test::read_dump((std::filesystem::path(from.toStdString()).parent_path() / "noopt.test.mge").string());
+        const auto cases = test::read_dump((std::filesystem::path(from.toStdString()).parent_path() / "default.test.mge").string());
         QVERIFY(source && dump && cases && !cases->testcases.empty());
         const auto options = OptimizeOptions::from_bits(dump->main().metadata.optimize_options);
         if (is_float16(options)) QSKIP("float16 is not a matter of layouts.");
