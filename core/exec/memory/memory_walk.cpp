@@ -5,9 +5,9 @@
 
 namespace megascope {
 
-MemoryWalk::MemoryWalk(const Graph& graph, const MemoryModel& model, std::size_t longest)
+MemoryWalk::MemoryWalk(const Graph& graph, const MemoryModel& model, std::size_t longest, std::size_t bound)
     : graph_(graph), model_(model), have_(graph.vars().size()), resident_(model.pieces.size()), pins_(model.pieces.size()),
-      place_(model.pieces.size()), step_of_(graph.oprs().size(), MemoryModel::none), longest_(longest) {
+      place_(model.pieces.size()), step_of_(graph.oprs().size(), MemoryModel::none), longest_(longest), bound_(bound) {
     for (std::size_t i = 0; i < model.order.size(); ++i) step_of_[model.order[i].opr.index()] = static_cast<std::uint32_t>(i);
     listed_.assign(model.order.size(), MemoryModel::none);
     // Inputs, constants and views of them are always there; views are made when their operator runs.
@@ -132,7 +132,7 @@ void MemoryWalk::settle(std::uint32_t piece) {
 }
 
 MemoryPlanResult MemoryWalk::run() {
-    for (position_ = 0; position_ < model_.order.size(); ++position_) {
+    for (position_ = 0; position_ < model_.order.size() && result_.peak <= bound_; ++position_) {
         done_ = false;
         touched_.clear();
         provide_inputs(position_);

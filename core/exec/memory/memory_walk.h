@@ -13,8 +13,9 @@ namespace megascope {
 /// says what to drop. One walk makes one schedule.
 class MemoryWalk {
 public:
-    /// When the schedule becomes `longest` times as long as the plain one, nothing is dropped early any more.
-    MemoryWalk(const Graph& graph, const MemoryModel& model, std::size_t longest = 20);
+    /// When the schedule becomes `longest` times as long as the plain one, nothing is dropped early any more. When the peak passes
+    /// `bound`, the walk ends: its schedule is not whole and only says that it is no better.
+    MemoryWalk(const Graph& graph, const MemoryModel& model, std::size_t longest = 20, std::size_t bound = SIZE_MAX);
     virtual ~MemoryWalk() = default;
     MemoryWalk(const MemoryWalk&) = delete;
     MemoryWalk& operator=(const MemoryWalk&) = delete;
@@ -67,6 +68,7 @@ private:
     std::vector<std::uint32_t> held_;    ///< by piece: the last position at which a piece that cannot be made again may be read
     std::vector<std::uint32_t> touched_; ///< pieces that the current step read or made
     std::size_t longest_;
+    std::size_t bound_;
     std::uint32_t position_ = 0;
     bool frozen_ = false;        ///< nothing is dropped early any more
     bool done_ = false;          ///< the operator at `position_` has run

@@ -21,8 +21,8 @@ using Cuts = std::vector<std::uint32_t>; ///< ascending positions after which a 
 class BlockWalk final : public MemoryWalk {
 public:
     /// `reach`: how many blocks ahead a value that was computed again may wait for its next reader.
-    BlockWalk(const Graph& graph, const MemoryModel& model, const Cuts& cuts, std::uint32_t reach)
-        : MemoryWalk(graph, model, longest), block_(model.order.size()), border_(model.pieces.size()), source_until_(model.pieces.size()), reach_(reach) {
+    BlockWalk(const Graph& graph, const MemoryModel& model, const Cuts& cuts, std::uint32_t reach, std::size_t bound)
+        : MemoryWalk(graph, model, longest, bound), block_(model.order.size()), border_(model.pieces.size()), source_until_(model.pieces.size()), reach_(reach) {
         std::uint32_t block = 0;
         for (std::uint32_t i = 0, next = 0; i < block_.size(); ++i) {
             block_[i] = block;
@@ -90,6 +90,7 @@ private:
     ThreadPool pool_;
     std::mt19937_64 random_;
     std::size_t tried_ = 0;
+    std::size_t bound_ = SIZE_MAX; ///< the plain peak: what needs more is no plan
 };
 
 Cuts SublinearSearch::cuts_for(const MemoryModel& model, std::size_t threshold) {
@@ -117,7 +118,7 @@ Cuts SublinearSearch::cuts_for(const MemoryModel& model, std::size_t threshold) 
 void SublinearSearch::evaluate(std::vector<Candidate>& candidates) {
     pool_.parallel_for(candidates.size(), 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i)
-            if (!cancel_.cancelled()) candidates[i].plan = BlockWalk(graph_, models_[candidates[i].model], candidates[i].cuts, candidates[i].reach).run();
+            if (!cancel_.cancelled()) candidates[i].plan = BlockWalk(graph_, models_[candidates[i].model], candidates[i].cuts, candidates[i].reach, bound_).run();
     });
     tried_ += candidates.size();
 }
@@ -162,6 +163,7 @@ Candidate SublinearSearch::child_of(const Candidate& a, const Candidate& b) {
 
 Expected<MemoryPlanResult> SublinearSearch::run() {
     MemoryPlanResult plain = plan_plain(graph_, models_.front());
+    bound_ = plain.peak;
     std::vector<Candidate> pool;
     for (std::size_t m = 1; m < models_.size(); ++m) pool.push_back({{}, 0, m, {}}); // another order alone may do
     // From a sixty-fourth of the plain peak up to all of it, evenly in the logarithm.
@@ -170,10 +172,17 @@ Expected<MemoryPlanResult> SublinearSearch::run() {
         const double threshold = static_cast<double>(plain.peak) * std::exp2(6 * (share - 1));
         for (std::size_t m = 0; m < models_.size(); ++m) {
             const Cuts cuts = cuts_for(models_[m], static_cast<std::size_t>(std::max(threshold, 1.0)));
-            for (const std::uint32_t reach : {0U, 1U, 3U}) pool.push_back({cuts, reach, m, {}});
+            pool.push_back({cuts, 0, m, {}});
         }
     }
     evaluate(pool);
+    // Values that are computed again may wait longer, where anything is computed again.
+    std::vector<Candidate> patient;
+    for (const Candidate& candidate : pool)
+        if (candidate.plan.extra_steps > 0)
+            for (const std::uint32_t reach : {1U, 3U}) patient.push_back({candidate.cuts, reach, candidate.model, {}});
+    evaluate(patient);
+    std::ranges::move(patient, std::back_inserter(pool));
     const auto first = [&](const Candidate& a, const Candidate& b) { return better(a.plan, b.plan); };
     for (int round = 0; round < config_.genetic_nr_iter && !pool.empty() && config_.genetic_pool_size > 0; ++round) {
         if (cancel_.cancelled()) return CancelToken::error();
