@@ -70,7 +70,7 @@ void MainWindow::buildDocks() {
     testcases_ = new TestcasePanel(this);
     inspector_ = new Inspector(selection_, jobs_, this);
     // Narrower, names and shares cannot be read.
-    outline_->setMinimumWidth(fontMetrics().averageCharWidth() * 32);
+    outline_->setMinimumWidth(fontMetrics().averageCharWidth() * 40);
     outlineDock_ = makeDock(this, QStringLiteral("outlineDock"), tr("Outline"), outline_);
     testcaseDock_ = makeDock(this, QStringLiteral("testcaseDock"), tr("Testcases"), testcases_);
     inspectorDock_ = makeDock(this, QStringLiteral("inspectorDock"), tr("Inspector"), inspector_);

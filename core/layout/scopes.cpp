@@ -65,6 +65,28 @@ OwnScope own_scope(const Graph& graph, const std::vector<OprRole>& roles, const 
     return result;
 }
 
+/// Some traces put the path of one module before all others ("encoder.0.attention.self.pooler.dense"). A path of several parts that
+/// nearly every operator shares tells nothing apart and hides what authors call their modules: it is taken off.
+void drop_wrapper(const Graph& graph, const std::vector<OprRole>& roles, std::vector<std::string>& scopes) {
+    std::optional<std::string_view> common;
+    std::size_t operators = 0, named = 0;
+    for (const Opr& o : graph.oprs()) {
+        const OprRole role = roles[o.id.index()];
+        if (role == OprRole::constant || role == OprRole::input) continue;
+        ++operators;
+        const std::string& scope = scopes[o.id.index()];
+        if (scope.empty()) continue;
+        ++named;
+        common = common ? common_scope(*common, scope) : std::string_view(scope);
+    }
+    if (!common || common->find('.') == std::string_view::npos || named * 10 < operators * 9) return;
+    const std::string wrapper(*common);
+    const bool whole = std::all_of(scopes.begin(), scopes.end(), [&](const std::string& s) { return s.empty() || s == wrapper; });
+    if (whole) return; // one module, whose name is all there is
+    for (std::string& scope : scopes)
+        if (!scope.empty()) scope = scope.size() > wrapper.size() ? scope.substr(wrapper.size() + 1) : std::string();
+}
+
 using Common = std::optional<std::string_view>; // nothing: no neighbour says anything
 
 Common joined(const Common& a, const Common& b) {
@@ -146,6 +168,7 @@ std::vector<std::string> operator_scopes(const Graph& graph, const std::vector<O
         if (!readers) scopes[i] = above[i].value_or(std::string_view());
         else scopes[i] = readers->empty() ? stay_inside(oprs[i]) : std::string(*readers);
     }
+    drop_wrapper(graph, roles, scopes);
     return scopes;
 }
 

@@ -576,11 +576,14 @@ void GraphView::animateTo(const GraphTransform& target) {
 void GraphView::fit() {
     if (!picture_) return;
     const LayoutRect& b = picture_->layout.bounds;
+    // A legend stands below the drawing, not on it, where there is room for both.
+    double legend = column_ ? 2 * fontMetrics().height() + 38 : marks_.empty() ? 0 : (fontMetrics().height() + 4) * static_cast<double>(marks_.size()) + 24;
+    if (legend > height() / 3.0) legend = 0;
     GraphTransform t;
-    t.scale = std::clamp(std::min((width() - 2 * margin) / std::max(1.0, b.width), (height() - 2 * margin) / std::max(1.0, b.height)),
+    t.scale = std::clamp(std::min((width() - 2 * margin) / std::max(1.0, b.width), (height() - 2 * margin - legend) / std::max(1.0, b.height)),
                          leastScale(), 1.0);
     t.x = b.center_x() - width() / t.scale / 2;
-    t.y = b.center_y() - height() / t.scale / 2;
+    t.y = b.center_y() - (height() - legend) / t.scale / 2;
     animateTo(t);
 }
 

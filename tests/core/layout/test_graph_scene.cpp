@@ -133,6 +133,22 @@ private slots:
         QVERIFY(tree.of(w.id) == first->id);
     }
 
+    void aPathThatAllShareIsNoGroup() {
+        // As BERT's trace names its operators: the path of one module stands before all others.
+        const auto named = [](const char* prefix) {
+            Builder b;
+            VarId x = b.add("Host2DeviceCopy", "data", {});
+            for (const char* module : {"encoder.0.dense", "encoder.1.dense", "pooler"})
+                for (const char* type : {"MatrixMul", "Elemwise"}) x = b.add(type, (std::string(prefix) + module + "." + type).c_str(), {x});
+            const auto graph = b.finish(x);
+            return operator_scopes(*graph, opr_roles(*graph));
+        };
+        const std::vector<std::string> wanted = {"", "encoder.0.dense", "encoder.0.dense", "encoder.1.dense", "encoder.1.dense", "pooler", "pooler"};
+        QCOMPARE(named(""), wanted);
+        QCOMPARE(named("encoder.0.attention.self."), wanted);
+        QCOMPARE(named("net.")[1], std::string("net.encoder.0.dense")); // one part is what the author called the whole
+    }
+
     void oneNameInTwoPlacesIsTwoGroups() {
         Builder b;
         VarId x = b.add("Host2DeviceCopy", "data", {});
