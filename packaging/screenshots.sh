@@ -47,3 +47,5 @@ graph graph-training training/resnet18_sgd
 shot order --size 1440x900 --theme light --view order "$sample"
 nets=$data/../ref/nets/lenet
 if [ -e "$nets/noopt.mge" ]; then shot compare --size 1440x900 --theme light "$nets/noopt.mge" "$nets/fuse.mge"; fi
+shot testcases --size 1440x900 --theme light --add-testcase '#rand(0,1)' --run "$sample"
+shot dump --size 1040x760 --theme light --dump "$sample"

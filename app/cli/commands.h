@@ -17,5 +17,6 @@ void add_report(CLI::App& app, int& status);
 void add_operators(CLI::App& app, int& status);
 void add_convert(CLI::App& app, int& status);
 void add_diff(CLI::App& app, int& status);
+void add_dump(CLI::App& app, int& status);
 
 } // namespace megascope::cli

@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
     cli::add_operators(app, status);
     cli::add_convert(app, status);
     cli::add_diff(app, status);
+    cli::add_dump(app, status);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -80,11 +80,14 @@ struct EditOptions {
     bool no_assert = false;
 };
 
+Expected<void> check_output(const EditOptions& options) {
+    std::error_code error;
+    if (!std::filesystem::equivalent(options.input, options.output, error)) return {};
+    return fail_in(ErrorCode::invalid_argument, "The edited testcases go to another file than the input.", options.output);
+}
+
 /// Computes what is missing, writes the file and says what is in it.
 Expected<void> finish(TestcaseList& list, const EditOptions& options) {
-    std::error_code error;
-    if (std::filesystem::equivalent(options.input, options.output, error))
-        return fail_in(ErrorCode::invalid_argument, "The edited testcases go to another file than the input.", options.output);
     if (options.maxerr) list.set_maxerr(*options.maxerr);
     if (options.silent) list.set_verbose(false);
     if (options.no_assert) list.set_assert_outputs(false);
@@ -170,7 +173,8 @@ void add_editing(CLI::App* command, int& status) {
     adding->add_option("--input-transform", options->feed.input_transform, "A Python expression over data and np");
     adding->add_option("--seed", options->feed.seed, "Of random values")->capture_default_str();
     const auto run = [options, &status](Expected<void> (*what)(const EditOptions&)) {
-        const auto done = what(*options);
+        auto done = check_output(*options);
+        if (done) done = what(*options);
         status = done ? passed : report(done.error());
     };
     adding->callback([run] { run(add); });

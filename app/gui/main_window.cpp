@@ -14,6 +14,7 @@
 #include <QVBoxLayout>
 
 #include "app/gui/compare_controller.h"
+#include "app/gui/dump_controller.h"
 #include "app/gui/file_page.h"
 #include "app/gui/find_anything.h"
 #include "app/gui/flame_controller.h"
@@ -55,11 +56,13 @@ MainWindow::MainWindow(std::unique_ptr<Runner> runner, QWidget* parent) : QMainW
     selection_ = new Selection(this);
     documents_ = new DocumentController(jobs_, this);
     runs_ = new RunController(jobs_, std::move(runner), this);
+    testcaseEdits_ = new TestcaseDocument(jobs_, this);
     recent_ = new RecentFiles(this);
     saves_ = new SaveController(documents_, jobs_, this);
 
     buildCentre();
     buildDocks();
+    dumps_ = new DumpController(this, jobs_, documents_, testcaseEdits_, error_);
     find_ = new FindAnything(this);
     buildActions();
     fileStatus_ = new QLabel(this);
@@ -205,6 +208,11 @@ void MainWindow::connectViews() {
     connect(inspector_, &Inspector::computeRequested, this, &MainWindow::computeValue);
     connect(testcases_, &TestcasePanel::runRequested, this, &MainWindow::runSelected);
     connect(testcases_, &TestcasePanel::runAllRequested, this, &MainWindow::runAll);
+    connect(testcases_, &TestcasePanel::saveRequested, dumps_, &DumpController::saveTestcases);
+    connect(testcaseEdits_, &TestcaseDocument::changed, this, &MainWindow::testcasesChanged);
+    connect(dumps_, &DumpController::openRequested, this, &MainWindow::open);
+    connect(dumps_, &DumpController::compareRequested, this, &MainWindow::compareDump);
+    connect(dumps_, &DumpController::log, this, [this](const QString& line) { log_->append(line); });
     connect(testcases_, &TestcasePanel::stopRequested, runs_, &RunController::stop);
     connect(testcases_, &TestcasePanel::currentChanged, inspector_, &Inspector::clearValue);
     connect(runs_, &RunController::started, this, [this] {
@@ -231,6 +239,9 @@ void MainWindow::restoreSettings() {
 }
 
 void MainWindow::open(const QString& path) {
+    // A profile joins what is open; anything else may take its place.
+    const bool joins = path.endsWith(QLatin1String(".json")) || path.endsWith(QLatin1String(".gz"));
+    if (!joins && !dumps_->mayDiscard()) return;
     error_->dismiss();
     keyBar_->hide();
     documents_->open(path);
@@ -290,7 +301,7 @@ bool MainWindow::selectByName(const QString& name) {
     return false;
 }
 
-bool MainWindow::settled() const { return jobs_->idle() && !graph_->busy(); }
+bool MainWindow::settled() const { return jobs_->idle() && !graph_->busy() && (!dumps_->dialog() || dumps_->dialog()->settled()); }
 
 void MainWindow::setTheme(ThemeMode mode) {
     applyTheme(*qApp, mode);
@@ -300,6 +311,10 @@ void MainWindow::setTheme(ThemeMode mode) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
+    if (!dumps_->mayDiscard()) {
+        event->ignore();
+        return;
+    }
     QSettings settings;
     settings.setValue(QStringLiteral("geometry"), saveGeometry());
     settings.setValue(QStringLiteral("perspective"), static_cast<int>(perspective_));

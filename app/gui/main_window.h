@@ -23,6 +23,8 @@ namespace megascope {
 
 class CompareController;
 class EmptyState;
+class DumpController;
+struct DumpPreview;
 class ErrorBar;
 class FilePage;
 class FindAnything;
@@ -45,6 +47,7 @@ class SaveController;
 struct SavedDump;
 class TablePage;
 class TensorView;
+class TestcaseDocument;
 class TestcasePanel;
 class TimelinePanel;
 class TimelineView;
@@ -89,6 +92,8 @@ public:
     [[nodiscard]] RunController* runs() const { return runs_; }
     [[nodiscard]] SaveController* saves() const { return saves_; }
     [[nodiscard]] CompareController* comparison() const { return compare_; }
+    [[nodiscard]] TestcaseDocument* testcaseEdits() const { return testcaseEdits_; }
+    [[nodiscard]] DumpController* dumps() const { return dumps_; }
     [[nodiscard]] GraphView* graphView() const { return graph_; }
     [[nodiscard]] TimelinePanel* timelinePanel() const { return timelinePanel_; }
     [[nodiscard]] ProfileCompareController* profileComparison() const { return profileCompare_; }
@@ -160,6 +165,9 @@ private:
     RunRequest baseRequest() const;
     void startRun(RunRequest request, std::vector<std::uint32_t> testcases, bool ownInputs);
     void launch(const RunRequest& request);
+    void showStatistics(const std::shared_ptr<const RunReport>& report);
+    void testcasesChanged();
+    void compareDump(const std::shared_ptr<const DumpPreview>& preview);
     void profileRun();
     void computeValue(VarId var);
     void runFinished(const std::shared_ptr<const RunReport>& report);
@@ -174,6 +182,8 @@ private:
     RunController* runs_;
     CompareController* compare_ = nullptr;
     GraphController* graphTools_ = nullptr;
+    TestcaseDocument* testcaseEdits_;
+    DumpController* dumps_ = nullptr;
     RecentFiles* recent_;
     SaveController* saves_;
     ValueStore values_;

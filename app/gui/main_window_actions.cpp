@@ -16,6 +16,7 @@
 #include <QToolButton>
 
 #include "app/gui/compare_controller.h"
+#include "app/gui/dump_controller.h"
 #include "app/gui/find_anything.h"
 #include "app/gui/graph_controller.h"
 #include "app/gui/help_dialog.h"
@@ -34,6 +35,7 @@
 #include "views/graph/graph_view.h"
 #include "views/inspector/inspector.h"
 #include "views/table/table_page.h"
+#include "views/testcase/testcase_document.h"
 
 namespace megascope {
 
@@ -71,8 +73,11 @@ void MainWindow::buildFileMenu() {
     saveAs->setObjectName(QStringLiteral("saveAsAction"));
     modelActions_ << saveAs;
     graphTools_->addExportActions(menu);
+    dumps_->fillMenu(menu);
     menu->addSeparator();
-    closeAction_ = menu->addAction(tr("&Close"), documents_, &DocumentController::close);
+    closeAction_ = menu->addAction(tr("&Close"), this, [this] {
+        if (dumps_->mayDiscard()) documents_->close();
+    });
     closeAction_->setShortcut(QKeySequence::Close);
     menu->addSeparator();
     QAction* quit = menu->addAction(tr("&Quit"), this, &QWidget::close);
@@ -233,6 +238,7 @@ void MainWindow::buildToolBar() {
     bar->addSeparator();
     bar->addAction(profileAction_);
     bar->addAction(findChild<QAction*>(QStringLiteral("compareWithAction")));
+    bar->addAction(dumps_->dumpAction());
     auto* spacer = new QWidget(bar);
     spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     bar->addWidget(spacer);
@@ -250,6 +256,9 @@ void MainWindow::buildToolBar() {
     if (const int at = threads_->findData(settings.value(QStringLiteral("threads"))); at >= 0) threads_->setCurrentIndex(at);
     connect(backend_, &QComboBox::activated, this, [this] { QSettings().setValue(QStringLiteral("backend"), backend_->currentData()); });
     connect(threads_, &QComboBox::activated, this, [this] { QSettings().setValue(QStringLiteral("threads"), threads_->currentData()); });
+    const auto setBackend = [this] { testcaseEdits_->setBackend(backend_->currentData().toString(), threads_->currentData().toInt()); };
+    for (const QComboBox* box : {backend_, threads_}) connect(box, &QComboBox::currentIndexChanged, this, setBackend);
+    setBackend();
 }
 
 void MainWindow::fillRecentMenu() {

@@ -67,7 +67,7 @@ QWidget* MainWindow::buildTables() {
 
 void MainWindow::buildDocks() {
     outline_ = new OutlineView(selection_, this);
-    testcases_ = new TestcasePanel(this);
+    testcases_ = new TestcasePanel(testcaseEdits_, this);
     inspector_ = new Inspector(selection_, jobs_, this);
     // Narrower, names and shares cannot be read.
     outline_->setMinimumWidth(fontMetrics().averageCharWidth() * 40);

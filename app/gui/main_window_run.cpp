@@ -1,16 +1,20 @@
 #include <QComboBox>
 #include <QFileInfo>
+#include <QDockWidget>
 #include <QStackedWidget>
 #include <QTabWidget>
 
 #include <algorithm>
 
+#include "app/gui/compare_controller.h"
 #include "app/gui/main_window.h"
 #include "app/gui/profile_compare_controller.h"
 #include "app/gui/profile_report_controller.h"
 #include "session/profile_export.h"
+#include "trace/assertion_edit.h"
 #include "views/common/error_bar.h"
 #include "views/common/number_text.h"
+#include "views/dump/dump_preview.h"
 #include "views/inspector/inspector.h"
 #include "views/profile/timeline_panel.h"
 #include "views/table/opr_table_model.h"
@@ -48,7 +52,7 @@ void MainWindow::runSelected() {
 void MainWindow::runAll() {
     if (!documents_->model()) return;
     purpose_ = RunPurpose::testcases;
-    std::vector<std::uint32_t> all(documents_->model()->model->testcases.size());
+    std::vector<std::uint32_t> all(testcaseEdits_->testcases().size());
     for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
     startRun(baseRequest(), all, all.empty());
 }
@@ -102,7 +106,23 @@ void MainWindow::startRun(RunRequest request, std::vector<std::uint32_t> testcas
 
 void MainWindow::launch(const RunRequest& request) {
     if (!documents_->model()) return;
-    runs_->start(request, documents_->model()->facts->graph);
+    const auto& graph = documents_->model()->facts->graph;
+    if (!request.testcases.empty() && testcaseEdits_->open() && testcaseEdits_->list().edited()) {
+        const TestcaseEdits& edits = testcaseEdits_->list().now();
+        const bool asserts = has_assertions(*graph);
+        std::vector<RunController::Given> given;
+        for (const std::uint32_t number : request.testcases) {
+            if (number >= edits.testcases.size()) continue;
+            const EditedTestcase& testcase = edits.testcases[number];
+            RunController::Given one{number, {}, {}, edits.maxerr};
+            for (const TestcaseInput& input : testcase.inputs) one.inputs.push_back({input.name, input.value});
+            for (const TestcaseInput& output : testcase.expected) (asserts ? one.inputs : one.expected).push_back({output.name, output.value});
+            given.push_back(std::move(one));
+        }
+        runs_->startGiven(request, std::move(given), graph);
+    } else {
+        runs_->start(request, graph);
+    }
     if (purpose_ == RunPurpose::testcases) testcases_->model()->setRunning(request.testcases);
 }
 
@@ -144,9 +164,48 @@ void MainWindow::runFinished(const std::shared_ptr<const RunReport>& report) {
     }
     testcases_->model()->setReport(report);
     results_->setReport(opened->facts, report);
+    showStatistics(report);
     showTable(QStringLiteral("results"));
     log_->append(reportSentence(*report));
     if (firstError != report->testcases.end()) error_->showError(*firstError->error);
+}
+
+void MainWindow::showStatistics(const std::shared_ptr<const RunReport>& report) {
+    jobs_->start<OutputStatistics>(
+        QStringLiteral("output-statistics"), tr("Statistics of the outputs"),
+        [report](const CancelToken& cancel, const Progress&) -> Expected<std::shared_ptr<const OutputStatistics>> {
+            MGS_ASSIGN(OutputStatistics statistics, outputStatistics(*report, cancel));
+            return std::make_shared<const OutputStatistics>(std::move(statistics));
+        },
+        this,
+        [this, report](JobRunner::Result<OutputStatistics> statistics) {
+            if (statistics && results_->report() == report) results_->setStatistics(*statistics);
+        });
+}
+
+void MainWindow::testcasesChanged() {
+    values_.setTestcases(testcaseEdits_->testcases());
+    testcaseDock_->setWindowTitle(testcaseEdits_->modified() ? tr("Testcases (edited)") : tr("Testcases"));
+    updateActions();
+}
+
+void MainWindow::compareDump(const std::shared_ptr<const DumpPreview>& preview) {
+    struct Sides {
+        std::shared_ptr<const GraphFacts> before, after;
+    };
+    jobs_->start<Sides>(
+        QStringLiteral("dump-comparison"), tr("Comparing"),
+        [preview](const CancelToken& cancel, const Progress& progress) -> Expected<std::shared_ptr<const Sides>> {
+            auto sides = std::make_shared<Sides>();
+            MGS_ASSIGN(sides->before, computeGraphFacts(preview->before, cancel, progress));
+            MGS_ASSIGN(sides->after, computeGraphFacts(preview->after, cancel, progress));
+            return sides;
+        },
+        this,
+        [this](JobRunner::Result<Sides> sides) {
+            if (sides) compare_->compare((*sides)->before, (*sides)->after, tr("before"), tr("as it would be written"));
+            else if (sides.error().code != ErrorCode::cancelled) error_->showError(sides.error());
+        });
 }
 
 void MainWindow::showRunTimeline(const std::shared_ptr<const RunReport>& report) {

@@ -9,7 +9,7 @@ namespace megascope {
 Options parseOptions(int argc, char** argv) {
     CLI::App cli("Megascope: trace inspector and profiler for MegEngine", "megascope");
     std::vector<std::string> files;
-    std::string screenshot, size, theme, select, view, table, filter, profile, compareProfile;
+    std::string screenshot, size, theme, select, view, table, filter, profile, compareProfile, testcase;
     Options options;
     cli.add_option("files", files, "Models and profiles to open; a second model is compared with the first one");
     cli.add_option("--profile", profile, "A profile to open together with the model")->option_text("JSON");
@@ -20,6 +20,8 @@ Options parseOptions(int argc, char** argv) {
     cli.add_option("--view", view, "The view in the middle")->check(CLI::IsMember({"graph", "timeline", "flame", "memory", "value", "file", "compare", "analysis", "changes", "order"}));
     cli.add_option("--table", table, "The table at the bottom")->check(CLI::IsMember({"operators", "vars", "weights", "results", "problems", "log"}));
     cli.add_option("--filter", filter, "Filter of that table")->option_text("WORDS");
+    cli.add_option("--add-testcase", testcase, "Add a testcase as in trace.dump's input_data")->option_text("ITEM");
+    cli.add_flag("--dump", options.dump, "Open the Dump dialog; --screenshot is then a picture of it");
     cli.add_option("--screenshot", screenshot, "Write a picture of the window when all jobs are done, and exit")->option_text("PNG");
     cli.add_option("--size", size, "Size of the window for --screenshot")->option_text("WxH");
     cli.set_version_flag("--version", std::string("megascope ") + MEGASCOPE_VERSION);
@@ -45,6 +47,7 @@ Options parseOptions(int argc, char** argv) {
     options.table = QString::fromStdString(table);
     options.filter = QString::fromStdString(filter);
     options.compareProfile = QString::fromStdString(compareProfile);
+    options.addTestcase = QString::fromStdString(testcase);
     options.profile = QString::fromStdString(profile);
     options.freshSettings = !screenshot.empty();
     return options;

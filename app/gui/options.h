@@ -19,6 +19,8 @@ struct Options {
     QString filter;          ///< text for the table's filter
     QString compareProfile;  ///< a profile to compare the open one with
     QString profile;         ///< a profile to open together with the model
+    QString addTestcase;     ///< an item of input_data that is added to the testcases after opening
+    bool dump = false;       ///< open the Dump dialog; a screenshot is then of the dialog
     bool freshSettings = false; ///< settings of other runs are not read (implied by `screenshot`)
 };
 

@@ -11,11 +11,13 @@
 #include <memory>
 #include <vector>
 
+#include "app/gui/dump_controller.h"
 #include "app/gui/main_window.h"
 #include "base/mapped_file.h"
 #include "format/reader.h"
 #include "app/gui/profile_compare_controller.h"
 #include "views/common/error_bar.h"
+#include "views/testcase/testcase_document.h"
 
 namespace megascope {
 
@@ -66,6 +68,7 @@ void playOptions(MainWindow* window, const Options& options) {
     if (!options.profile.isEmpty()) script->steps.push_back([window, file = options.profile] { window->open(file); });
     if (!options.compareProfile.isEmpty())
         script->steps.push_back([window, file = options.compareProfile] { window->profileComparison()->compareWith(file); });
+    if (!options.addTestcase.isEmpty()) script->steps.push_back([window, item = options.addTestcase] { window->testcaseEdits()->addSpecs({item}); });
     if (options.run) script->steps.push_back([window] { window->runSelected(); });
     script->steps.push_back([window, options, script = script.get()] {
         static const QStringList views = {QStringLiteral("graph"), QStringLiteral("timeline"), QStringLiteral("flame"), QStringLiteral("memory"), QStringLiteral("value"), QStringLiteral("file"), QStringLiteral("compare"), QStringLiteral("analysis"), QStringLiteral("changes"), QStringLiteral("order")};
@@ -76,13 +79,19 @@ void playOptions(MainWindow* window, const Options& options) {
         std::fprintf(stderr, "megascope: nothing is called '%s' in this model.\n", qPrintable(options.select));
         script->failed = true;
     });
+    if (options.dump)
+        script->steps.push_back([window, size = options.size] {
+            window->dumps()->showDialog();
+            if (window->dumps()->dialog()) window->dumps()->dialog()->resize(size);
+        });
     if (!options.screenshot.isEmpty()) {
-        script->steps.push_back([window, file = options.screenshot, script = script.get()] {
+        script->steps.push_back([window, file = options.screenshot, dump = options.dump, script = script.get()] {
             if (window->errorBar()->isVisible()) {
                 std::fprintf(stderr, "megascope: %s\n", qPrintable(window->errorBar()->sentence()));
                 script->failed |= window->errorBar()->severity() == ErrorBar::Severity::error;
             }
-            const bool written = window->grab().save(file, "PNG");
+            QWidget* shown = dump && window->dumps()->dialog() ? static_cast<QWidget*>(window->dumps()->dialog()) : window;
+            const bool written = shown->grab().save(file, "PNG");
             if (!written) std::fprintf(stderr, "megascope: cannot write '%s'.\n", qPrintable(file));
             QCoreApplication::exit(written && !script->failed ? 0 : 1);
         });

@@ -2,6 +2,8 @@
 
 #include <QCoreApplication>
 
+#include <algorithm>
+
 #include "session/assertions.h"
 #include "session/inputs.h"
 #include "views/common/number_text.h"
@@ -21,6 +23,14 @@ void ValueStore::setModel(std::shared_ptr<const OpenedModel> model) {
     if (!model_) return;
     for (const Assertion& assertion : find_assertions(*model_->facts->graph))
         for (const VarId output : model_->facts->graph->opr(assertion.opr).outputs) asserted_[output.value()] = assertion.got;
+}
+
+void ValueStore::setTestcases(const std::vector<EditedTestcase>& testcases) {
+    const bool same = std::ranges::equal(testcases, testcases_, [](const EditedTestcase& a, const EditedTestcase& b) {
+        return std::ranges::equal(a.inputs, b.inputs, [](const TestcaseInput& x, const TestcaseInput& y) { return x.value.storage() == y.value.storage(); });
+    });
+    if (!same) runs_.clear();
+    testcases_ = testcases;
 }
 
 void ValueStore::add(const RunReport& report) {
@@ -48,11 +58,13 @@ std::optional<KnownValue> ValueStore::find(VarId var, std::optional<std::uint32_
     if (producer.inputs.empty() && producer.tensors.size() == producer.outputs.size() && producer.tensors[output].data) {
         if (auto value = producer.tensors[output].value()) return KnownValue{value->aligned(), tr("stored in the file")};
     }
-    if (testcase && *testcase < model_->model->testcases.size()) {
+    if (testcase && *testcase < testcases_.size()) {
         for (const GraphInput& input : graph_inputs(*facts.graph)) {
             if (input.var != var) continue;
-            for (const TestcaseInput& fed : model_->model->testcases[*testcase].inputs)
-                if (fed.name == input.name) return KnownValue{fed.value.aligned(), tr("testcase #%1").arg(*testcase)};
+            const EditedTestcase& given = testcases_[*testcase];
+            for (const auto* values : {&given.inputs, &given.expected})
+                for (const TestcaseInput& fed : *values)
+                    if (fed.name == input.name) return KnownValue{fed.value.aligned(), tr("testcase #%1").arg(*testcase)};
         }
     }
     if (const auto& value = facts.info.var(var).value) return KnownValue{value->aligned(), tr("follows from shapes")};

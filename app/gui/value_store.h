@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "app/gui/document_controller.h"
 #include "session/runner.h"
+#include "trace/testcase_list.h"
 
 namespace megascope {
 
@@ -21,6 +23,8 @@ struct KnownValue {
 class ValueStore {
 public:
     void setModel(std::shared_ptr<const OpenedModel> model);
+    /// The testcases as they are edited now; what runs gave is forgotten when inputs changed.
+    void setTestcases(const std::vector<EditedTestcase>& testcases);
     void add(const RunReport& report);
     void clearRuns() { runs_.clear(); }
     /// `testcase` says whose inputs and results are meant; nothing = inputs of one's own.
@@ -30,6 +34,7 @@ private:
     [[nodiscard]] static std::uint64_t key(VarId var, std::uint32_t testcase) { return (std::uint64_t{testcase} << 32) | var.value(); }
 
     std::shared_ptr<const OpenedModel> model_;
+    std::vector<EditedTestcase> testcases_;
     std::unordered_map<std::uint64_t, KnownValue> runs_; ///< by testcase and var
     std::unordered_map<std::uint32_t, VarId> asserted_;  ///< output var of an AssertEqual → the var it asserts
 };

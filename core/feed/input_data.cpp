@@ -95,7 +95,7 @@ Expected<std::vector<Assignment>> split_item(const std::string& item, std::span<
     }
     if (parts.size() != targets.size())
         return fail(ErrorCode::invalid_argument, "'" + item + "' gives " + std::to_string(parts.size()) + " values, but the graph has " +
-                                                     std::to_string(targets.size()) + " inputs: " + names_of(targets) + ".");
+                                                     std::to_string(targets.size()) + (targets.size() == 1 ? " input: " : " inputs: ") + names_of(targets) + ".");
     for (const std::string& part : parts) {
         // An input's name may hold colons, a path, too: the longest name that fits wins.
         const FeedTarget* found = nullptr;
@@ -154,7 +154,9 @@ Expected<FedInput> read_source(const std::string& source, const FeedTarget& targ
         if (!image) {
             if (image.error().code == ErrorCode::foreign)
                 return fail_in(ErrorCode::foreign, "This is neither an image that can be decoded nor a .npy file.", path.string());
-            return forward(std::move(image.error()));
+            Error error = std::move(image.error());
+            if (error.where.empty()) error.where = path.string();
+            return forward(std::move(error));
         }
         value = std::move(*image);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "base/mapped_file.h"
 #include "exec/constants.h"
@@ -20,8 +21,17 @@ namespace {
 /// The priority that inputs and constants give themselves.
 constexpr std::int32_t first_of_all = std::numeric_limits<std::int32_t>::min();
 
-/// The graph as it is written: only what the outputs need; with priorities if they are kept.
-Expected<std::shared_ptr<const Graph>> settled(const Graph& graph, const DumpOptions& options) {
+/// Values of constants that a run for the expected values held on a device; assert_outputs marks their vars.
+std::set<const std::byte*> held_values(const Graph& graph) {
+    std::set<const std::byte*> held;
+    for (const Opr& opr : graph.oprs())
+        if (opr.type == "ImmutableTensor" && !opr.tensors.empty() && graph.var(opr.outputs.front()).comp_node) held.insert(opr.tensors.front().data.get());
+    return held;
+}
+
+/// The graph as it is written: only what the outputs need; with priorities if they are kept. Passes make new vars, so the layouts
+/// of `held` constants, which files tell, are set here.
+Expected<std::shared_ptr<const Graph>> settled(const Graph& graph, const std::set<const std::byte*>& held, const DumpOptions& options) {
     std::vector<bool> needed(graph.oprs().size(), false);
     for (const GraphOutput& output : graph.outputs()) needed[graph.var(output.var).producer.index()] = true;
     for (std::size_t i = graph.oprs().size(); i-- > 0;)
@@ -33,6 +43,13 @@ Expected<std::shared_ptr<const Graph>> settled(const Graph& graph, const DumpOpt
         MGS_ASSIGN(const OprId fresh, rewriter.copy(opr.id));
         Opr& copy = rewriter.opr(fresh);
         if (copy.kind.valid()) copy.type_id = 0; // the catalogue says which number the container wants
+        if (copy.type == "ImmutableTensor" && !copy.tensors.empty() && held.contains(copy.tensors.front().data.get())) {
+            const StoredTensor& value = copy.tensors.front();
+            Var& var = rewriter.var(copy.outputs.front());
+            var.dtype = value.dtype;
+            var.comp_node = value.comp_node;
+            var.format = value.format;
+        }
         if (!options.keep_opr_priority) continue;
         if (copy.type == "Host2DeviceCopy" || holds_constants(copy)) copy.priority = first_of_all;
         else if (copy.priority == 0) copy.priority = static_cast<std::int32_t>(fresh.value());
@@ -137,7 +154,7 @@ Expected<PreparedDump> prepare_dump(std::shared_ptr<const Graph> graph, const Du
         MGS_ASSIGN(written, to_compatible(std::move(written), options.container() == Container::fbs_v2 ? CompatTarget::v2 : CompatTarget::v1,
                                           prepared.report.next_id));
     }
-    MGS_ASSIGN(prepared.after, settled(*written, options));
+    MGS_ASSIGN(prepared.after, settled(*written, held_values(*prepared.before), options));
     prepared.info = std::make_shared<const GraphInfo>(infer_graph(*prepared.after));
     for (const OprId id : named->inputs()) {
         const std::string name = input_name(*named, id);

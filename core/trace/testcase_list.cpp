@@ -1,6 +1,7 @@
 #include "trace/testcase_list.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "feed/fit.h"
 #include "trace/assertion_edit.h"
@@ -15,6 +16,15 @@ namespace {
 constexpr std::size_t most_steps = 200;
 
 std::string counted(std::size_t n, const char* verb) { return std::string(verb) + " " + std::to_string(n) + (n == 1 ? " testcase" : " testcases"); }
+
+/// The number that was meant: params hold a float, and 0.001F is not 0.001.
+double as_written(double stored) {
+    char digits[32];
+    const auto end = std::to_chars(digits, digits + sizeof(digits), static_cast<float>(stored)).ptr;
+    double value = stored;
+    std::from_chars(digits, end, value);
+    return value;
+}
 
 std::string numbered(std::size_t i) {
     std::string name = "#";
@@ -34,7 +44,7 @@ TestcaseList::TestcaseList(std::shared_ptr<const Model> model) : model_(std::mov
     bool expectations = false;
     for (const Opr& opr : graph->oprs())
         if (opr.type == "AssertEqual" && !opr.params.empty()) {
-            edits.maxerr = opr.param().real("maxerr");
+            edits.maxerr = as_written(opr.param().real("maxerr"));
             edits.verbose = opr.param().boolean("verbose");
         }
     for (std::size_t i = 0; i < model_->testcases.size(); ++i) {
@@ -106,7 +116,7 @@ std::size_t TestcaseList::duplicate(std::size_t index) {
     TestcaseEdits edits = now();
     EditedTestcase copy = edits.testcases[index];
     copy.id = next_id_++;
-    copy.name += " copy";
+    copy.name.insert(0, "copy of ");
     edits.testcases.insert(edits.testcases.begin() + static_cast<std::ptrdiff_t>(index) + 1, std::move(copy));
     push(std::move(edits), "duplicate a testcase");
     return index + 1;
@@ -128,14 +138,15 @@ void TestcaseList::rename(std::size_t index, std::string name) {
     push(std::move(edits), "rename a testcase");
 }
 
-Expected<void> TestcaseList::set_input(std::size_t index, const std::string& input, const Tensor& value, std::string source) {
+Expected<void> TestcaseList::set_input(std::size_t index, const std::string& input, const Tensor& value, std::string source,
+                                      std::vector<TestcaseInput> expected) {
     TestcaseEdits edits = now();
     EditedTestcase& testcase = edits.testcases[index];
     const auto at = std::ranges::find(testcase.inputs, input, &TestcaseInput::name);
     if (at == testcase.inputs.end()) return fail(ErrorCode::invalid_argument, "The graph has no input '" + input + "'.");
     at->value = value;
     MGS_TRY(settle(testcase));
-    testcase.expected.clear();
+    testcase.expected = std::move(expected);
     testcase.source = std::move(source);
     push(std::move(edits), "change an input");
     return {};

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -42,6 +43,7 @@ public:
 
     [[nodiscard]] const TestcaseEdits& now() const { return states_[at_].edits; }
     [[nodiscard]] const std::shared_ptr<const Model>& model() const { return model_; }
+    [[nodiscard]] const std::filesystem::path& path() const { return model_->file->path(); }
     /// The network without assertions, which computes expected values; its inputs are what a testcase feeds.
     /// Null when the assertions cannot be taken away (trace/assertion_edit.h); `network_error` says why.
     [[nodiscard]] const std::shared_ptr<const Graph>& network() const { return network_; }
@@ -55,8 +57,9 @@ public:
     std::size_t duplicate(std::size_t index); ///< puts the copy behind it and returns its position
     void remove(std::vector<std::size_t> indices);
     void rename(std::size_t index, std::string name);
-    /// Another value for one input; the expected values are then unknown. Errors: as `add`.
-    [[nodiscard]] Expected<void> set_input(std::size_t index, const std::string& input, const Tensor& value, std::string source);
+    /// Another value for one input, and what is then expected, if that is known. Errors: as `add`.
+    [[nodiscard]] Expected<void> set_input(std::size_t index, const std::string& input, const Tensor& value, std::string source,
+                                           std::vector<TestcaseInput> expected = {});
     /// What recomputing gave, by id; ids that are gone are skipped.
     void set_expected(std::span<const EditedTestcase> computed);
     void set_maxerr(double maxerr);
@@ -71,6 +74,8 @@ public:
     [[nodiscard]] std::string undo_text() const { return can_undo() ? states_[at_].what : std::string(); }
     [[nodiscard]] std::string redo_text() const { return can_redo() ? states_[at_ + 1].what : std::string(); }
 
+    /// Differs from the opened file.
+    [[nodiscard]] bool edited() const { return states_[at_].serial != 0; }
     /// Differs from the file, or from what was saved last.
     [[nodiscard]] bool modified() const { return states_[at_].serial != saved_; }
     void mark_saved() { saved_ = states_[at_].serial; }

@@ -270,6 +270,47 @@
     </message>
 </context>
 <context>
+    <name>megascope::DumpForm</name>
+    <message numerus="yes">
+        <source>take over %n testcases</source>
+        <translation>
+            <numerusform>take over %n testcase</numerusform>
+            <numerusform>take over %n testcases</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>megascope::DumpDialog</name>
+    <message numerus="yes">
+        <source>%n operators</source>
+        <translation>
+            <numerusform>%n operator</numerusform>
+            <numerusform>%n operators</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n operators instead of %1</source>
+        <translation>
+            <numerusform>%n operator instead of %1</numerusform>
+            <numerusform>%n operators instead of %1</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n testcases</source>
+        <translation>
+            <numerusform>%n testcase</numerusform>
+            <numerusform>%n testcases</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n names of params are kept</source>
+        <translation>
+            <numerusform>%n name of a param is kept</numerusform>
+            <numerusform>%n names of params are kept</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>megascope::TimelinePanel</name>
     <message numerus="yes">
         <source>%n slices</source>

@@ -288,10 +288,34 @@ private slots:
         QCOMPARE(model.index(0, 1, model.index(0, 0)).data().toString(), QString("1×4×32×32"));
     }
 
+    void resultsShowStatisticsOfUnassertedOutputs() {
+        ResultTableModel model;
+        const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+        auto report = std::make_shared<RunReport>();
+        TestcaseRun run;
+        const std::vector<float> values = {-1, 2, 5, std::numeric_limits<float>::quiet_NaN()};
+        run.outputs = {Tensor::copy_of<float>(DTypeId::float32, Shape{1, 4}, std::span<const float>(values))};
+        report->testcases.push_back(run);
+        model.setReport(sample_.facts, report);
+        QCOMPARE(model.rowCount(), 1);
+        QCOMPARE(cell(model, 0, "verdict"), QString("ran"));
+        QVERIFY(!cell(model, 0, "output").isEmpty());
+        QCOMPARE(cell(model, 0, "type"), QString("float32 1×4"));
+        QCOMPARE(cell(model, 0, "mean"), QString());
+        const auto statistics = outputStatistics(*report, {});
+        QVERIFY(statistics);
+        model.setStatistics(std::make_shared<const OutputStatistics>(*statistics));
+        QCOMPARE(cell(model, 0, "min"), QString("-1"));
+        QCOMPARE(cell(model, 0, "max"), QString("5"));
+        QCOMPARE(cell(model, 0, "mean"), QString("2"));
+        QCOMPARE(cell(model, 0, "nan"), QString("1"));
+    }
+
     void testcaseRowsFollowTheRun() {
         TestcaseModel model;
         const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
-        model.setModel(sample_.model);
+        const TestcaseList list(sample_.model);
+        model.setTestcases(&list.now().testcases);
         QCOMPARE(model.rowCount(), 2); // one testcase, and own inputs
         model.setRunning({0});
         QCOMPARE(model.state(0), TestcaseModel::State::running);

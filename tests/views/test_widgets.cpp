@@ -363,7 +363,9 @@ private slots:
     }
 
     void panelRunsWhatIsSelected() {
-        TestcasePanel panel;
+        JobRunner jobs;
+        TestcaseDocument document(&jobs);
+        TestcasePanel panel(&document);
         panel.resize(240, 400);
         panel.show();
         panel.setModel(sample_.model, sample_.facts->graph);

@@ -5,6 +5,8 @@
 
 #include <numeric>
 
+#include "session/assertions.h"
+
 #include "views/common/number_text.h"
 #include "views/common/theme.h"
 
@@ -25,10 +27,40 @@ std::vector<TableColumn> resultColumns() {
         {QStringLiteral("got"), tr("Got"), {}, true, true, tr("Computed value there")},
         {QStringLiteral("time"), tr("Time"), {}, true, true, tr("Mean time of one run of the whole graph")},
         {QStringLiteral("message"), tr("Message"), {}, false, true, {}},
+        {QStringLiteral("type"), tr("Type"), {}, false, true, tr("Dtype and shape of the computed output")},
+        {QStringLiteral("min"), tr("Min"), {}, true, true, tr("Smallest finite value of the output")},
+        {QStringLiteral("max"), tr("Max"), {}, true, true, tr("Largest finite value of the output")},
+        {QStringLiteral("mean"), tr("Mean"), {}, true, true, tr("Mean of the finite values of the output")},
+        {QStringLiteral("nan"), tr("NaN"), {}, true, true, tr("Number of values that are not a number")},
     };
 }
 
+/// Which output a verdict is about; -1 when none is.
+std::int32_t outputOf(const Graph& graph, const AssertVerdict& verdict) {
+    for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+        const VarId var = graph.outputs()[i].var;
+        if ((verdict.opr.valid() && graph.var(var).producer == verdict.opr) || graph.display_name(asserted_var(graph, var)) == verdict.name) return static_cast<std::int32_t>(i);
+    }
+    return -1;
+}
+
 } // namespace
+
+Expected<OutputStatistics> outputStatistics(const RunReport& report, const CancelToken& cancel) {
+    OutputStatistics all;
+    for (const TestcaseRun& run : report.testcases) {
+        auto& of_run = all.emplace_back();
+        for (const Tensor& output : run.outputs) {
+            if (!output.has_value()) {
+                of_run.emplace_back();
+                continue;
+            }
+            MGS_ASSIGN(TensorStatistics of_output, tensor_statistics(output, 0, cancel));
+            of_run.emplace_back(std::move(of_output));
+        }
+    }
+    return all;
+}
 
 std::optional<double> meanSeconds(const TestcaseRun& run) {
     if (run.seconds.empty()) return std::nullopt;
@@ -41,12 +73,15 @@ void ResultTableModel::setReport(std::shared_ptr<const GraphFacts> facts, std::s
     beginSourceReset();
     facts_ = std::move(facts);
     report_ = std::move(report);
+    statistics_.reset();
     rows_.clear();
     if (report_) {
         for (std::uint32_t i = 0; i < report_->testcases.size(); ++i) {
             const TestcaseRun& run = report_->testcases[i];
-            if (run.error || run.verdicts.empty()) rows_.push_back({i, -1});
-            for (std::size_t v = 0; v < run.verdicts.size(); ++v) rows_.push_back({i, static_cast<std::int32_t>(v)});
+            if (run.error || (run.verdicts.empty() && run.outputs.empty())) rows_.push_back({i, -1, -1});
+            for (std::size_t v = 0; v < run.verdicts.size(); ++v) rows_.push_back({i, static_cast<std::int32_t>(v), outputOf(*facts_->graph, run.verdicts[v])});
+            if (run.verdicts.empty() && !run.error)
+                for (std::size_t o = 0; o < run.outputs.size(); ++o) rows_.push_back({i, -1, static_cast<std::int32_t>(o)});
         }
     }
     endSourceReset();
@@ -57,12 +92,44 @@ const AssertVerdict* ResultTableModel::verdict(int row) const {
     return r.verdict < 0 ? nullptr : &report_->testcases[r.run].verdicts[static_cast<std::size_t>(r.verdict)];
 }
 
+void ResultTableModel::setStatistics(std::shared_ptr<const OutputStatistics> statistics) {
+    beginSourceReset();
+    statistics_ = std::move(statistics);
+    endSourceReset();
+}
+
+const Tensor* ResultTableModel::output(int row) const {
+    const Row& r = rows_[static_cast<std::size_t>(row)];
+    const auto& outputs = report_->testcases[r.run].outputs;
+    if (r.output < 0 || static_cast<std::size_t>(r.output) >= outputs.size() || !outputs[static_cast<std::size_t>(r.output)].has_value()) return nullptr;
+    return &outputs[static_cast<std::size_t>(r.output)];
+}
+
+const TensorStatistics* ResultTableModel::statistics(int row) const {
+    const Row& r = rows_[static_cast<std::size_t>(row)];
+    if (!statistics_ || r.output < 0 || r.run >= statistics_->size() || static_cast<std::size_t>(r.output) >= (*statistics_)[r.run].size()) return nullptr;
+    const auto& found = (*statistics_)[r.run][static_cast<std::size_t>(r.output)];
+    return found ? &*found : nullptr;
+}
+
+std::optional<double> ResultTableModel::statistic(int row, int column) const {
+    const TensorStatistics* s = statistics(row);
+    if (!s) return std::nullopt;
+    if (column == NotANumber) return static_cast<double>(s->nan);
+    if (s->finite() == 0) return std::nullopt;
+    return column == Min ? s->min : column == Max ? s->max : s->mean;
+}
+
 QString ResultTableModel::cellText(int row, int column) const {
     const TestcaseRun& r = run(row);
     const AssertVerdict* v = verdict(row);
     switch (column) {
     case TestcaseColumn: return QStringLiteral("#%1").arg(r.testcase);
-    case Output: return v ? text(v->name) : QString();
+    case Output: {
+        const std::int32_t output = rows_[static_cast<std::size_t>(row)].output;
+        if (v || output < 0) return v ? text(v->name) : QString();
+        return text(facts_->graph->display_name(asserted_var(*facts_->graph, facts_->graph->outputs()[static_cast<std::size_t>(output)].var)));
+    }
     case Verdict:
         if (v) return v->passed ? tr("passed") : tr("failed");
         return r.error ? tr("failed to run") : tr("ran");
@@ -78,6 +145,17 @@ QString ResultTableModel::cellText(int row, int column) const {
     case Message:
         if (v) return text(v->mismatch);
         return r.error ? text(r.error->text()) : QString();
+    case Type: {
+        const Tensor* value = output(row);
+        return value ? text(value->dtype().name()) + QLatin1Char(' ') + text(value->shape().text()) : QString();
+    }
+    case Min:
+    case Max:
+    case Mean:
+    case NotANumber: {
+        const auto value = statistic(row, column);
+        return value ? numberText(*value) : QString();
+    }
     default: return {};
     }
 }
@@ -92,6 +170,10 @@ QString ResultTableModel::cellExact(int row, int column) const {
         case Got: return QString::number(v->got, 'g', 17);
         default: break;
         }
+    }
+    if (column >= Min && column <= Mean) {
+        const auto value = statistic(row, column);
+        return value ? QString::number(*value, 'g', 17) : QString();
     }
     if (column == TimeColumn) {
         const auto mean = meanSeconds(run(row));
@@ -113,6 +195,13 @@ TableModel::SortKey ResultTableModel::cellKey(int row, int column) const {
         const auto mean = meanSeconds(run(row));
         return mean ? SortKey(*mean) : SortKey();
     }
+    case Min:
+    case Max:
+    case Mean:
+    case NotANumber: {
+        const auto value = statistic(row, column);
+        return value ? SortKey(*value) : SortKey();
+    }
     default: return cellText(row, column);
     }
 }
@@ -126,7 +215,9 @@ QVariant ResultTableModel::cellForeground(int row, int column) const {
 
 Pick ResultTableModel::pick(int row) const {
     const AssertVerdict* v = verdict(row);
-    return v && v->opr.valid() ? Pick::of(v->opr) : Pick();
+    if (v && v->opr.valid()) return Pick::of(v->opr);
+    const std::int32_t output = rows_[static_cast<std::size_t>(row)].output;
+    return output < 0 ? Pick() : Pick::of(asserted_var(*facts_->graph, facts_->graph->outputs()[static_cast<std::size_t>(output)].var));
 }
 
 } // namespace megascope

@@ -1,6 +1,9 @@
 #include "views/testcase/run_controller.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "session/assertions.h"
 
 #include "views/common/number_text.h"
 
@@ -10,6 +13,26 @@ namespace {
 
 const QString slot = QStringLiteral("run");
 
+/// Compares what ran with what a testcase expects, by AssertEqual's rule. Verdicts that the run itself gave (the graph asserts) are
+/// held against the testcase's own tolerance.
+void judge(TestcaseRun& run, const RunController::Given& given, const Graph& graph) {
+    for (AssertVerdict& verdict : run.verdicts) {
+        verdict.tolerance = given.maxerr;
+        if (verdict.mismatch.empty()) verdict.passed = verdict.max_error >= 0 && verdict.max_error <= given.maxerr;
+    }
+    if (!run.verdicts.empty()) return;
+    for (std::size_t i = 0; i < run.outputs.size() && i < graph.outputs().size(); ++i) {
+        const VarId output = asserted_var(graph, graph.outputs()[i].var);
+        const std::string name = graph.display_name(output);
+        const auto expected = std::ranges::find(given.expected, name + ":expect", &NamedTensor::name);
+        if (expected == given.expected.end() || !run.outputs[i].has_value()) continue;
+        AssertVerdict verdict = assert_equal(expected->value, run.outputs[i], given.maxerr);
+        verdict.opr = graph.var(output).producer;
+        verdict.name = name;
+        run.verdicts.push_back(std::move(verdict));
+    }
+}
+
 } // namespace
 
 RunController::RunController(JobRunner* jobs, std::unique_ptr<Runner> runner, QObject* parent)
@@ -18,14 +41,47 @@ RunController::RunController(JobRunner* jobs, std::unique_ptr<Runner> runner, QO
 }
 
 void RunController::start(const RunRequest& request, std::shared_ptr<const Graph> graph) {
+    launch(request, std::max<std::size_t>(request.testcases.size(), 1), std::move(graph),
+           [request](Runner& runner, const RunProgressCallback& progress, const CancelToken& cancel) { return runner.run(request, progress, cancel); });
+}
+
+void RunController::startGiven(const RunRequest& request, std::vector<Given> testcases, std::shared_ptr<const Graph> graph) {
+    const std::size_t count = testcases.size();
+    launch(request, count, graph,
+           [request, testcases = std::move(testcases), graph](Runner& runner, const RunProgressCallback& progress, const CancelToken& cancel) -> Expected<RunReport> {
+               RunReport whole;
+               for (const Given& given : testcases) {
+                   RunRequest one = request;
+                   one.testcases.clear();
+                   one.inputs = given.inputs;
+                   const auto at = [&](const RunProgress& p) {
+                       RunProgress moved = p;
+                       moved.testcase = given.number;
+                       progress(moved);
+                   };
+                   MGS_ASSIGN(RunReport report, runner.run(one, at, cancel));
+                   TestcaseRun run = std::move(report.testcases.front());
+                   run.testcase = given.number;
+                   if (!run.error) judge(run, given, *graph);
+                   report.testcases.clear();
+                   auto before = std::move(whole.testcases);
+                   if (before.empty()) whole = std::move(report);
+                   whole.testcases = std::move(before);
+                   whole.testcases.push_back(std::move(run));
+               }
+               return whole;
+           });
+}
+
+void RunController::launch(const RunRequest& request, std::size_t testcases, std::shared_ptr<const Graph> graph, Work work) {
     last_ = request;
-    const QString title = request.testcases.size() > 1 ? tr("Running %n testcases", nullptr, static_cast<int>(request.testcases.size())) : tr("Running");
+    const QString title = testcases > 1 ? tr("Running %n testcases", nullptr, static_cast<int>(testcases)) : tr("Running");
+    const std::uint64_t rounds = std::max<std::uint64_t>(1, testcases * (request.warmup + request.iterations));
     job_ = jobs_->start<RunReport>(
         slot, title,
-        [shared = runner_, request, graph = std::move(graph)](const CancelToken& cancel, const Progress& progress) -> Expected<std::shared_ptr<const RunReport>> {
+        [shared = runner_, rounds, graph = std::move(graph), work = std::move(work)](const CancelToken& cancel, const Progress& progress) -> Expected<std::shared_ptr<const RunReport>> {
             const std::lock_guard lock(shared->mutex);
             if (cancel.cancelled()) return CancelToken::error();
-            const std::uint64_t rounds = std::max<std::uint64_t>(1, std::max<std::size_t>(request.testcases.size(), 1) * (request.warmup + request.iterations));
             std::uint64_t round = 0;
             std::pair<std::uint32_t, std::uint32_t> seen{0, 0};
             const auto report = [&](const RunProgress& p) {
@@ -36,7 +92,7 @@ void RunController::start(const RunRequest& request, std::shared_ptr<const Graph
                 const std::string what = p.opr.valid() && p.opr.index() < graph->oprs().size() ? graph->type_text(p.opr) : std::string();
                 progress.report(what, round * p.steps_total + p.steps_done, rounds * p.steps_total);
             };
-            MGS_ASSIGN(RunReport result, shared->runner->run(request, report, cancel));
+            MGS_ASSIGN(RunReport result, work(*shared->runner, report, cancel));
             return std::make_shared<const RunReport>(std::move(result));
         },
         this,

@@ -2,8 +2,10 @@
 
 #include <QObject>
 
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "session/runner.h"
 #include "views/common/graph_facts.h"
@@ -20,6 +22,15 @@ public:
 
     /// `graph` names operators in progress texts; it must be the graph that the request runs.
     void start(const RunRequest& request, std::shared_ptr<const Graph> graph);
+    /// Testcases that are not (so) in the file: each is run with its own inputs and compared with what it expects. Their numbers
+    /// stand for the file's in the report.
+    struct Given {
+        std::uint32_t number = 0;
+        std::vector<NamedTensor> inputs;
+        std::vector<NamedTensor> expected; ///< "<output>:expect"; may be empty
+        double maxerr = 1e-4;
+    };
+    void startGiven(const RunRequest& request, std::vector<Given> testcases, std::shared_ptr<const Graph> graph);
     void stop();
     [[nodiscard]] bool running() const;
     [[nodiscard]] const RunRequest& lastRequest() const { return last_; }
@@ -31,6 +42,9 @@ signals:
     void failed(const megascope::Error& error);
 
 private:
+    using Work = std::function<Expected<RunReport>(Runner&, const RunProgressCallback&, const CancelToken&)>;
+    void launch(const RunRequest& request, std::size_t testcases, std::shared_ptr<const Graph> graph, Work work);
+
     /// One run at a time per runner: a superseded run may still be ending on its thread.
     struct SharedRunner {
         std::mutex mutex;

@@ -13,11 +13,43 @@
 
 namespace megascope {
 
-void TestcaseModel::setModel(std::shared_ptr<const Model> model) {
-    beginResetModel();
-    model_ = std::move(model);
-    states_.assign(static_cast<std::size_t>(model_ ? testcases() + 1 : 0), {});
-    endResetModel();
+namespace {
+
+bool sameValues(const std::vector<TestcaseInput>& a, const std::vector<TestcaseInput>& b) {
+    return std::ranges::equal(a, b, [](const TestcaseInput& x, const TestcaseInput& y) { return x.name == y.name && x.value.storage() == y.value.storage(); });
+}
+
+} // namespace
+
+void TestcaseModel::setTestcases(const std::vector<EditedTestcase>* testcases) {
+    std::vector<RowState> states;
+    if (testcases) {
+        states.resize(testcases->size() + 1);
+        for (std::size_t i = 0; i < testcases->size(); ++i) {
+            const EditedTestcase& now = (*testcases)[i];
+            const auto old = std::ranges::find(testcases_, now.id, &EditedTestcase::id);
+            if (old != testcases_.end() && sameValues(old->inputs, now.inputs) && sameValues(old->expected, now.expected))
+                states[i] = states_[static_cast<std::size_t>(old - testcases_.begin())];
+        }
+        if (!states_.empty()) states.back() = states_.back();
+    }
+    const bool sameRows = states.size() == states_.size();
+    if (!sameRows) beginResetModel();
+    testcases_ = testcases ? *testcases : std::vector<EditedTestcase>();
+    states_ = std::move(states);
+    if (!sameRows) endResetModel();
+    else if (!states_.empty()) emit dataChanged(index(0), index(rowCount() - 1));
+}
+
+bool TestcaseModel::setData(const QModelIndex& index, const QVariant& value, int role) {
+    if (role != Qt::EditRole || !index.isValid() || index.row() >= testcases()) return false;
+    emit renamed(index.row(), value.toString());
+    return true;
+}
+
+Qt::ItemFlags TestcaseModel::flags(const QModelIndex& index) const {
+    const Qt::ItemFlags flags = QAbstractListModel::flags(index);
+    return index.isValid() && index.row() < testcases() ? flags | Qt::ItemIsEditable : flags;
 }
 
 int TestcaseModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(states_.size()); }
@@ -66,23 +98,33 @@ void TestcaseModel::endRunning(const RowState& as) {
     emit dataChanged(index(0), index(rowCount() - 1));
 }
 
+/// "#1", or "#1 dark image".
+QString TestcaseModel::nameText(int row) const {
+    const QString number = QStringLiteral("#%1").arg(row);
+    const QString name = text(testcases_[static_cast<std::size_t>(row)].name);
+    return name.startsWith(QLatin1Char('#')) ? number : number + QLatin1Char(' ') + name;
+}
+
 QVariant TestcaseModel::data(const QModelIndex& index, int role) const {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
     const RowState& state = states_[static_cast<std::size_t>(index.row())];
     const bool own = index.row() == ownRow();
     switch (role) {
     case Qt::DisplayRole: {
-        QString line = own ? tr("Own inputs") : QStringLiteral("#%1").arg(index.row());
+        if (own && state.state == State::pending) return tr("Own inputs");
+        QString line = own ? tr("Own inputs") : nameText(index.row());
         if (state.state == State::running) line += QStringLiteral("   ") + tr("running…");
         else if (!state.summary.isEmpty()) line += QStringLiteral("   ") + state.summary;
         return line;
     }
     case Qt::ToolTipRole: {
         if (own) return tr("Run with values typed below instead of a testcase of the file.");
-        QStringList lines;
-        for (const TestcaseInput& input : model_->testcases[static_cast<std::size_t>(index.row())].inputs)
-            lines << (input.is_expectation ? tr("expects %1: %2 %3") : tr("feeds %1: %2 %3"))
-                         .arg(text(input.name), text(input.value.shape().text()), text(input.value.dtype().text()));
+        const EditedTestcase& testcase = testcases_[static_cast<std::size_t>(index.row())];
+        QStringList lines = {text(testcase.source)};
+        for (const TestcaseInput& input : testcase.inputs)
+            lines << tr("feeds %1: %2 %3").arg(text(input.name), text(input.value.shape().text()), text(input.value.dtype().text()));
+        for (const TestcaseInput& input : testcase.expected)
+            lines << tr("expects %1: %2 %3").arg(text(input.name), text(input.value.shape().text()), text(input.value.dtype().text()));
         return lines.join(QLatin1Char('\n'));
     }
     case Qt::DecorationRole:
@@ -99,6 +141,7 @@ QVariant TestcaseModel::data(const QModelIndex& index, int role) const {
         if (state.state == State::failed) return colours.bad;
         return {};
     }
+    case Qt::EditRole: return own ? QString() : text(testcases_[static_cast<std::size_t>(index.row())].name);
     case TestcaseRole: return own ? -1 : index.row();
     case StateRole: return static_cast<int>(state.state);
     default: return {};

@@ -218,6 +218,73 @@ private slots:
         QVERIFY(contains(error_of({"a:#rand(0,1);b:half.npy"}, two, options), "Element 2 is 2.5, which is not a value of int32"));
     }
 
+    void everyFormThatIsRefusedSaysWhy() {
+        const Folder folder;
+        folder.write("blank.txt", " \n\n");
+        folder.write("picture.ppm", ppm());
+        QVERIFY(write_npy(folder.path() / "flat.npy", f32({4}, {1, 2, 3, 4})).has_value());
+        FeedOptions options;
+        options.base = folder.path();
+        const auto contains = [](const std::string& text, const char* part) {
+            if (text.find(part) != std::string::npos) return true;
+            qWarning("%s", text.c_str());
+            return false;
+        };
+        QVERIFY(contains(error_of({"@blank.txt"}, one, options), "names no testcase"));
+        QVERIFY(contains(error_of({"@nowhere.txt"}, one, options), "nowhere.txt"));
+        QVERIFY(contains(error_of({"flat.npy"}, one, options), "another number of axes"));
+        QVERIFY(contains(error_of({"data:flat.npy;other:flat.npy"}, one, options), "gives 2 values, but the graph has 1 input"));
+        QVERIFY(contains(error_of({"other:flat.npy"}, one, options), "'other'"));
+        QVERIFY(contains(error_of({""}, two, options), "gives 0 values"));
+        FeedOptions resized = options;
+        resized.resize_input = true;
+        QVERIFY(contains(error_of({"#rand(0,1)"}, one, resized), "cannot be resized"));
+        QVERIFY(contains(error_of({"flat.npy"}, one, resized), "Only images can be resized"));
+        FeedOptions transformed = options;
+        transformed.input_transform = "data";
+        QVERIFY(contains(error_of({"#rand(0,1)"}, one, transformed), "cannot be transformed"));
+        FeedOptions never = options;
+        never.repeat = 0;
+        QVERIFY(contains(error_of({"#rand(0,1)"}, one, never), "zero times"));
+        // Axis 1 is no channel count, so the last axis must be one.
+        QVERIFY(contains(error_of({"picture.ppm"}, {{"data", DTypeId::float32, Shape{1, 2, 2, 4}}}, options), "picture.ppm"));
+        QVERIFY(contains(error_of({"picture.ppm"}, {{"data", DTypeId::float32, Shape{2, 2}}}, options), "picture.ppm"));
+    }
+
+    void oneSourceForEveryInput() {
+        const std::vector<std::string> items = {"#rand(1,5)"};
+        const auto cases = parse_input_data(items, two, {});
+        QVERIFY2(cases.has_value(), cases ? "" : cases.error().text().c_str());
+        QCOMPARE(cases->front().inputs.size(), std::size_t(2));
+        QCOMPARE(cases->front().inputs[0].value.shape(), (Shape{2, 2}));
+        QCOMPARE(cases->front().inputs[1].value.dtype().id, DTypeId::int32);
+        for (const std::int64_t v : to_stored(cases->front().inputs[1].value.ref())) QVERIFY(v >= 1 && v < 5);
+    }
+
+    void withoutAShapeTheImageDecides() {
+        const Folder folder;
+        folder.write("picture.ppm", ppm());
+        FeedOptions options;
+        options.base = folder.path();
+        const std::vector<std::string> items = {"picture.ppm"};
+        const std::vector<FeedTarget> targets = {{"data", DTypeId::uint8, std::nullopt}};
+        const auto cases = parse_input_data(items, targets, options);
+        QVERIFY2(cases.has_value(), cases ? "" : cases.error().text().c_str());
+        QCOMPARE(cases->front().inputs[0].value.shape(), (Shape{1, 3, 2, 2}));
+    }
+
+    void namesAndPathsMayHoldColons() {
+        const Folder folder;
+        QVERIFY(write_npy(folder.path() / "x:y.npy", f32({3}, {1, 2, 3})).has_value());
+        FeedOptions options;
+        options.base = folder.path();
+        const std::vector<FeedTarget> targets = {{"in:0", DTypeId::float32, Shape{3}}};
+        const std::vector<std::string> items = {"in:0:x:y.npy"};
+        const auto cases = parse_input_data(items, targets, options);
+        QVERIFY2(cases.has_value(), cases ? "" : cases.error().text().c_str());
+        QCOMPARE(cases->front().inputs[0].source, std::string("x:y.npy"));
+    }
+
     void fitKeepsNumbers() {
         const std::vector<std::int32_t> ints = {-1, 300};
         const Tensor i = Tensor::copy_of<std::int32_t>(DTypeId::int32, {2}, ints);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <regex>
 
 #include "base/mapped_file.h"
@@ -175,6 +176,69 @@ private slots:
         qInfo("%d files are byte-identical, %d differ in numbers of names and in the order of MIN's inputs, %lld in more", identical, alike,
               static_cast<long long>(other.size()));
         QVERIFY(identical >= 300);
+    }
+
+    /// Dumps of the same network with other options, made from the one that was not optimized.
+    void otherOptionsGiveMegEnginesFiles() {
+        struct Variant {
+            const char* file;
+            std::function<void(DumpOptions&)> set;
+        };
+        const auto layout = [](LayoutTransform wanted, bool fuse) {
+            return [=](DumpOptions& o) {
+                o.optimize.layout = wanted;
+                o.optimize.fuse_conv_bias_nonlinearity = fuse;
+            };
+        };
+        const std::vector<Variant> variants = {
+            {"noopt", [](DumpOptions& o) { o.optimize_for_inference = false; }},
+            {"v1_noopt", [](DumpOptions& o) { o.optimize_for_inference = false, o.dump_format = "FBS"; }},
+            {"default", [](DumpOptions&) {}},
+            {"v2_noname", [](DumpOptions& o) { o.keep_var_name = 0; }},
+            {"v2_nometa", [](DumpOptions& o) { o.enable_metadata = false; }},
+            {"v1_compat814", [](DumpOptions& o) { o.dump_format = "FBS", o.compat_older_version = "8.14"; }},
+            {"fuse", [](DumpOptions& o) { o.optimize.fuse_conv_bias_nonlinearity = true; }},
+            {"fuse_z", [](DumpOptions& o) { o.optimize.fuse_conv_bias_nonlinearity = o.optimize.fuse_conv_bias_with_z = true; }},
+            {"fuse_preprocess", [](DumpOptions& o) { o.optimize.fuse_preprocess = true; }},
+            {"nchw88", layout(LayoutTransform::nchw88, false)},
+            {"nchw88_fuse", layout(LayoutTransform::nchw88, true)},
+            {"nchw44", layout(LayoutTransform::nchw44, true)},
+            {"nchw44_dot", layout(LayoutTransform::nchw44_dot, true)},
+            {"nchw4", layout(LayoutTransform::nchw4, false)},
+            {"nchw32", layout(LayoutTransform::nchw32, false)},
+            {"chwn4", layout(LayoutTransform::chwn4, false)},
+        };
+        int identical = 0;
+        int alike = 0;
+        QStringList other;
+        for (const char* group : {"nets", "quant"})
+            for (const auto& entry : std::filesystem::directory_iterator(folder_ / group)) {
+                const auto plain = open(entry.path() / "noopt.mge");
+                if (!plain) continue;
+                for (const Variant& variant : variants) {
+                    const auto genuine = open(entry.path() / (std::string(variant.file) + ".mge"));
+                    if (!genuine) continue;
+                    DumpOptions options;
+                    variant.set(options);
+                    const QString name = QString::fromStdString(entry.path().filename().string() + "/" + variant.file);
+                    const auto dump = prepare_dump(plain->main().graph, options);
+                    if (!dump) {
+                        other << name + ": " + text(dump.error());
+                        continue;
+                    }
+                    const auto bytes = encode_dump(dump->content);
+                    QVERIFY(bytes);
+                    const auto made = written(*dump, options, temporary_.path().toStdString());
+                    QVERIFY(made);
+                    QCOMPARE(made->main().metadata.optimize_options, genuine->main().metadata.optimize_options);
+                    QCOMPARE(made->main().kept.var_name, genuine->main().kept.var_name);
+                    if (std::ranges::equal(*bytes, genuine->file->bytes())) ++identical;
+                    else if (comparable(listing(*made->main().graph)) == comparable(listing(*genuine->main().graph))) ++alike;
+                    else other << name;
+                }
+            }
+        qInfo("%d files are byte-identical, %d more differ in numbers of names, others: %s", identical, alike, qPrintable(other.join(", ")));
+        QVERIFY(identical >= 70);
     }
 };
 
