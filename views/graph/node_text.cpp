@@ -139,6 +139,8 @@ QString node_name(const Graph& graph, OprId id, const QString& inside) {
         }
     if (plain(o.name) && name.isEmpty()) name = text(o.name);
     if (!inside.isEmpty() && name.startsWith(inside + '.')) name.remove(0, inside.size() + 1);
+    // Groups leave out a path that all operators share (core/layout/scopes.cpp).
+    else if (const qsizetype at = inside.isEmpty() ? -1 : name.indexOf('.' + inside + '.'); at > 0) name.remove(0, at + inside.size() + 2);
     // MegEngine appends the type or mode ("layer1.conv1.Convolution[2]"), which stands on the node already.
     const qsizetype dot = name.lastIndexOf('.');
     QString last = name.mid(dot + 1);
