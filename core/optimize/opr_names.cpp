@@ -92,8 +92,12 @@ const NameRule* find_rule(std::string_view type) {
 
 std::string shape_in_braces(const Shape& shape) {
     std::string text = "{";
-    for (std::size_t i = 0; i < shape.ndim(); ++i) text += (i ? "," : "") + std::to_string(shape[i]);
-    return text + "}";
+    for (std::size_t i = 0; i < shape.ndim(); ++i) {
+        if (i) text += ',';
+        text += std::to_string(shape[i]);
+    }
+    text += '}';
+    return text;
 }
 
 std::string format_g(const char* format, double value) {

@@ -79,13 +79,10 @@ public:
     [[nodiscard]] bool is_const(VarId var) { return is_const(graph_.owner(var)); }
     /// Constant, but computed.
     [[nodiscard]] bool is_mid_const(VarId var);
-    /// Bytes of the largest stored constant that it depends on.
-    [[nodiscard]] std::size_t max_size(OprId opr);
 
 private:
     struct Info {
         bool is_const = false;
-        std::size_t max_size = 0;
         Inputs inputs;
     };
     const Info& info(OprId opr);

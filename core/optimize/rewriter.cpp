@@ -109,7 +109,6 @@ bool is_pure(const Opr& opr) {
 ConstPropagation::Inputs ConstPropagation::add(OprId opr) { return info(opr).inputs; }
 bool ConstPropagation::is_const(OprId opr) { return info(opr).is_const; }
 bool ConstPropagation::is_mid_const(VarId var) { return is_const(var) && !is_constant_source(graph_.producer(var)); }
-std::size_t ConstPropagation::max_size(OprId opr) { return info(opr).max_size; }
 
 const ConstPropagation::Info& ConstPropagation::info(OprId id) {
     if (const auto it = infos_.find(id); it != infos_.end()) return it->second;
@@ -118,7 +117,6 @@ const ConstPropagation::Info& ConstPropagation::info(OprId id) {
     const bool with_format = opr.type.ends_with("WithFormat") || opr.type.ends_with("WithFormatHolder");
     if (is_constant_source(opr) && !with_format) {
         result.is_const = true;
-        result.max_size = graph_.desc(opr.outputs[0]).known() ? tensor_bytes(*graph_.desc(opr.outputs[0]).dtype, *graph_.shape(opr.outputs[0])) : 0;
     } else if (!opr.inputs.empty() && is_pure(opr)) {
         result.inputs.all_const = true;
         for (const VarId in : opr.inputs) {
@@ -128,11 +126,9 @@ const ConstPropagation::Info& ConstPropagation::info(OprId id) {
                 continue;
             }
             result.inputs.any_const = true;
-            result.max_size = std::max(result.max_size, source.max_size);
             if (!is_constant_source(graph_.producer(in))) result.inputs.any_mid_const = true;
         }
         result.is_const = result.inputs.all_const;
-        if (!result.is_const) result.max_size = 0;
     }
     return infos_.emplace(id, result).first->second;
 }

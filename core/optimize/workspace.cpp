@@ -157,8 +157,6 @@ OprId Workspace::insert_new(Opr opr, std::string given_name) {
     return fold_constant(id);
 }
 
-OprId Workspace::insert_plain(Opr opr) { return insert_new(std::move(opr), {}); }
-
 OprId Workspace::insert(Opr opr) {
     const OprDef* def = Catalogue::builtin().of(opr);
     if (def && def->outputs.size() == 1) return owner(make(std::move(opr), {}));

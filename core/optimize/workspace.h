@@ -100,8 +100,6 @@ public:
     /// operators with one output.
     VarId insert1(Opr opr);
     OprId insert(Opr opr);
-    /// Exactly as asked for, apart from equal operators and the folding of small constants.
-    OprId insert_plain(Opr opr);
     /// The same operator on other inputs (params, config, name and tensors shared).
     OprId copy(OprId original, std::span<const VarId> inputs);
     /// Adds an operator with the name that `like` was configured with, if any.
@@ -187,6 +185,7 @@ private:
     [[nodiscard]] VarId find_small_constant(const Tensor& value, const CompNode& node) const;
     void remember_small_constant(VarId var);
     void settle_constness(OprId id);
+    [[nodiscard]] bool lies_in_order(const Opr& opr, VarId out) const;
     [[nodiscard]] std::vector<OprId> depth_first(std::span<const OprId> roots) const;
 
     std::deque<OprNode> oprs_;

@@ -196,38 +196,38 @@ void Workspace::settle_constness(OprId id) {
         VarNode& var = vars_[out.index()];
         var.immutable = value;
         var.shape_immutable = shape && var.desc.shape;
-        // Views of a value keep its memory: what was broadcast, turned or cut out does not lie in row-major order.
-        if (opr.type == "Broadcast") {
-            var.contiguous = var.desc.shape && elements(out) == elements(opr.inputs[0]) && vars_[opr.inputs[0].index()].contiguous;
-        } else if (opr.type == "Dimshuffle") {
-            const std::vector<std::int64_t>& pattern = opr.param().list("pattern");
-            std::int64_t last = -1;
-            bool in_order = true;
-            for (const std::int64_t axis : pattern) {
-                if (axis < 0) continue;
-                const Shape* from = this->shape(opr.inputs[0]);
-                if (from && (*from)[static_cast<std::size_t>(axis)] == 1) continue;
-                in_order = in_order && axis > last;
-                last = axis;
-            }
-            var.contiguous = in_order && vars_[opr.inputs[0].index()].contiguous;
-        } else if (opr.type == "Subtensor") {
-            const Shape* from = this->shape(opr.inputs[0]);
-            bool whole_rows = from && var.desc.shape && vars_[opr.inputs[0].index()].contiguous;
-            if (whole_rows && elements(out) > 1) {
-                // Only the outermost axis that is longer than 1 may be cut.
-                for (const IndexItem& item : opr.param().index("items")) {
-                    const auto axis = static_cast<std::size_t>(item.axis < 0 ? item.axis + static_cast<int>(from->ndim()) : item.axis);
-                    std::size_t outer = 1;
-                    for (std::size_t i = 0; i < axis && i < from->ndim(); ++i) outer *= static_cast<std::size_t>((*from)[i]);
-                    whole_rows = whole_rows && outer == 1 && !item.step;
-                }
-            }
-            var.contiguous = whole_rows;
-        } else if (opr.type == "AxisAddRemove" || opr.type == "Copy" || opr.type == "Identity") {
-            var.contiguous = vars_[opr.inputs[0].index()].contiguous;
+        var.contiguous = lies_in_order(opr, out);
+    }
+}
+
+/// Views of a value keep its memory: what was broadcast, turned or cut out does not lie in row-major order.
+bool Workspace::lies_in_order(const Opr& opr, VarId out) const {
+    if (opr.type != "Broadcast" && opr.type != "Dimshuffle" && opr.type != "Subtensor" && opr.type != "AxisAddRemove" &&
+        opr.type != "Copy" && opr.type != "Identity")
+        return true;
+    const VarId in = opr.inputs[0];
+    const Shape* from = shape(in);
+    if (!vars_[in.index()].contiguous || !from || !shape(out)) return false;
+    if (opr.type == "Broadcast") return elements(out) == elements(in);
+    if (opr.type == "Dimshuffle") {
+        std::int64_t last = -1;
+        for (const std::int64_t axis : opr.param().list("pattern")) {
+            if (axis < 0 || static_cast<std::size_t>(axis) >= from->ndim() || (*from)[static_cast<std::size_t>(axis)] == 1) continue;
+            if (axis < last) return false;
+            last = axis;
+        }
+        return true;
+    }
+    if (opr.type == "Subtensor" && elements(out) > 1) {
+        // Only the outermost axis that is longer than 1 may be cut.
+        for (const IndexItem& item : opr.param().index("items")) {
+            const auto axis = static_cast<std::size_t>(item.axis < 0 ? item.axis + static_cast<int>(from->ndim()) : item.axis);
+            std::size_t outer = 1;
+            for (std::size_t i = 0; i < axis && i < from->ndim(); ++i) outer *= static_cast<std::size_t>((*from)[i]);
+            if (outer != 1 || item.step) return false;
         }
     }
+    return true;
 }
 
 /// What MegEngine does right after an operator was inserted: chains of constant broadcasts and conversions are merged, small
