@@ -12,6 +12,7 @@ void add_selftest(CLI::App& app, int& status);
 void add_testcase(CLI::App& app, int& status);
 void add_profile(CLI::App& app, int& status);
 void add_profile_analyze(CLI::App& app, int& status);
+void add_roofline(CLI::App& app, int& status);
 void add_profile_diff(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
 void add_operators(CLI::App& app, int& status);

@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
     cli::add_testcase(app, status);
     cli::add_profile(app, status);
     cli::add_profile_analyze(app, status);
+    cli::add_roofline(app, status);
     cli::add_profile_diff(app, status);
     cli::add_report(app, status);
     cli::add_operators(app, status);

@@ -24,6 +24,7 @@
 #include "app/gui/profile_compare_controller.h"
 #include "app/gui/profile_report_controller.h"
 #include "app/gui/recent_files.h"
+#include "app/gui/roofline_controller.h"
 #include "app/gui/save_controller.h"
 #include "app/gui/welcome_page.h"
 #include "views/common/empty_state.h"
@@ -33,6 +34,7 @@
 #include "views/common/number_text.h"
 #include "views/graph/graph_view.h"
 #include "views/inspector/inspector.h"
+#include "views/table/opr_table_model.h"
 #include "views/table/outline_view.h"
 #include "views/table/problem_table_model.h"
 #include "views/profile/timeline_panel.h"
@@ -127,6 +129,11 @@ void MainWindow::buildCentre() {
     tabs_->addTab(graph_, tr("Graph"));
     tabs_->addTab(timelineStack_, tr("Timeline"));
     tabs_->addTab(flame_->panel(), tr("Flame"));
+    oprs_ = new OprTableModel(this);
+    roofline_ = new RooflineController(jobs_, selection_, oprs_, this);
+    connect(roofline_->panel(), &RooflinePanel::profileRequested, this, &MainWindow::profileRun);
+    connect(roofline_, &RooflineController::failed, error_, &ErrorBar::showError);
+    tabs_->addTab(roofline_->panel(), tr("Roofline"));
     tabs_->addTab(memory_->panel(), tr("Memory"));
     tabs_->addTab(valueStack_, tr("Value"));
     tabs_->addTab(file_, tr("File"));

@@ -43,6 +43,7 @@ class ProfileCompareController;
 class ProfileReportController;
 class RecentFiles;
 class ResultTableModel;
+class RooflineController;
 class SaveController;
 struct SavedDump;
 class TablePage;
@@ -63,7 +64,7 @@ class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
     /// Names of central tabs and tables, for scripts and settings.
-    enum class View { graph, timeline, flame, memory, value, file, compare, analysis, changes, order };
+    enum class View { graph, timeline, flame, roofline, memory, value, file, compare, analysis, changes, order };
 
     explicit MainWindow(std::unique_ptr<Runner> runner, QWidget* parent = nullptr);
     ~MainWindow() override;
@@ -208,6 +209,7 @@ private:
     ProfileReportController* profileReport_ = nullptr;
     FlameController* flame_ = nullptr;
     MemoryController* memory_ = nullptr;
+    RooflineController* roofline_ = nullptr;
     QStackedWidget* valueStack_ = nullptr;
     TensorView* value_ = nullptr;
     FilePage* file_ = nullptr;

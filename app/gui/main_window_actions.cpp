@@ -25,6 +25,7 @@
 #include "app/gui/profile_report_controller.h"
 #include "app/gui/recent_files.h"
 #include "app/gui/trace_part_dialog.h"
+#include "app/gui/roofline_controller.h"
 #include "app/gui/save_controller.h"
 #include "base/thread_pool.h"
 #include "exec/backend.h"
@@ -118,7 +119,7 @@ void MainWindow::buildViewMenu() {
     }
     menu->addAction(tr("Reset this perspective"), this, &MainWindow::resetPerspective);
     menu->addSeparator();
-    const QList<std::pair<QString, View>> views = {{tr("Graph view"), View::graph}, {tr("Timeline view"), View::timeline}, {tr("Flame graph"), View::flame}, {tr("Memory view"), View::memory}, {tr("Value view"), View::value}, {tr("File view"), View::file}, {tr("Compare view"), View::compare}, {tr("Profile analysis"), View::analysis}, {tr("Profile changes"), View::changes}, {tr("Execution order"), View::order}};
+    const QList<std::pair<QString, View>> views = {{tr("Graph view"), View::graph}, {tr("Timeline view"), View::timeline}, {tr("Flame graph"), View::flame}, {tr("Roofline"), View::roofline}, {tr("Memory view"), View::memory}, {tr("Value view"), View::value}, {tr("File view"), View::file}, {tr("Compare view"), View::compare}, {tr("Profile analysis"), View::analysis}, {tr("Profile changes"), View::changes}, {tr("Execution order"), View::order}};
     for (const auto& [title, view] : views) menu->addAction(title, this, [this, v = view] { showView(v); });
     menu->addSeparator();
     for (QDockWidget* dock : {outlineDock_, testcaseDock_, inspectorDock_, tableDock_}) menu->addAction(dock->toggleViewAction());
@@ -259,6 +260,8 @@ void MainWindow::buildToolBar() {
     const auto setBackend = [this] { testcaseEdits_->setBackend(backend_->currentData().toString(), threads_->currentData().toInt()); };
     for (const QComboBox* box : {backend_, threads_}) connect(box, &QComboBox::currentIndexChanged, this, setBackend);
     setBackend();
+    connect(threads_, &QComboBox::currentIndexChanged, roofline_, [this] { roofline_->setThreads(threads_->currentData().toInt()); });
+    roofline_->setThreads(threads_->currentData().toInt());
 }
 
 void MainWindow::fillRecentMenu() {

@@ -31,7 +31,6 @@ QDockWidget* makeDock(QMainWindow* window, const QString& name, const QString& t
 } // namespace
 
 QWidget* MainWindow::buildTables() {
-    oprs_ = new OprTableModel(this);
     vars_ = new VarTableModel(this);
     weights_ = new WeightTableModel(this);
     results_ = new ResultTableModel(this);

@@ -17,6 +17,7 @@
 #include "app/gui/profile_compare_controller.h"
 #include "app/gui/profile_report_controller.h"
 #include "app/gui/recent_files.h"
+#include "app/gui/roofline_controller.h"
 #include "app/gui/save_controller.h"
 #include "views/common/error_bar.h"
 #include "views/common/number_text.h"
@@ -39,6 +40,7 @@ void MainWindow::showGraph(const std::shared_ptr<const GraphFacts>& facts) {
     profileCompare_->graphChanged();
     profileReport_->clear();
     flame_->clear();
+    roofline_->clear();
     memory_->setGraph(facts);
     oprs_->setFacts(facts);
     vars_->setFacts(facts);
@@ -225,6 +227,7 @@ void MainWindow::setTimes(std::shared_ptr<const OprTimes> times) {
     graphTools_->setTimes(times_);
     colourGraph();
     flame_->showTimes(shownFacts(), times_, true);
+    roofline_->showTimes(shownFacts(), times_);
     updateStatus();
     updateActions();
 }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "exec/memory/graph_memory.h"
+#include "exec/memory/plan.h"
 #include "session/memory_sources.h"
 #include "views/common/number_text.h"
 
@@ -63,7 +64,28 @@ void MemoryController::setGraph(std::shared_ptr<const GraphFacts> facts) {
                 map.source = w.title.toStdString();
                 rows->push_back({w.title, w.help, std::make_shared<const MemoryMap>(std::move(map)), std::nullopt, false});
             }
-            if (rows->front().map->blocks.empty()) rows->clear(); // nothing of known size is computed
+            if (rows->front().map->blocks.empty()) { // nothing of known size is computed
+                rows->clear();
+                return rows;
+            }
+            // Graphs whose shapes depend on values have no such plan, and no row.
+            const auto add = [&](const QString& title, const Expected<MemoryPlanResult>& plan) {
+                if (!plan || plan->peak >= plan->plain_peak) return;
+                rows->push_back({title, tr("%1 of %2 operators run again; nothing in place: %3 before").arg(plan->extra_steps).arg(plan->plain_steps).arg(bytesText(static_cast<double>(plan->plain_peak))),
+                                 std::make_shared<const MemoryMap>(map_of_schedule(*facts->graph, facts->info, *plan)), plan->extra_flops, false});
+            };
+            progress.report("sublinear memory", 0, 0);
+            const auto sublinear = plan_sublinear(*facts->graph, {}, {}, cancel);
+            add(tr("Sublinear memory"), sublinear);
+            if (cancel.cancelled()) return CancelToken::error();
+            if (sublinear) {
+                progress.report("dynamic rematerialization", 0, 0);
+                DtrConfig config;
+                config.eviction_threshold = std::max<std::size_t>(1, sublinear->plain_peak * 6 / 10);
+                config.evictee_minimum_size = std::min(config.evictee_minimum_size, config.eviction_threshold / 20);
+                add(tr("DTR above 60 % of the peak"), plan_dtr(*facts->graph, {}, config, cancel));
+                if (cancel.cancelled()) return CancelToken::error();
+            }
             return rows;
         },
         this,

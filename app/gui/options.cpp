@@ -17,7 +17,7 @@ Options parseOptions(int argc, char** argv) {
     cli.add_option("--theme", theme, "Colours")->check(CLI::IsMember({"light", "dark"}));
     cli.add_flag("--run", options.run, "Run the file's testcases after opening");
     cli.add_option("--select", select, "Select an operator or var by name")->option_text("NAME");
-    cli.add_option("--view", view, "The view in the middle")->check(CLI::IsMember({"graph", "timeline", "flame", "memory", "value", "file", "compare", "analysis", "changes", "order"}));
+    cli.add_option("--view", view, "The view in the middle")->check(CLI::IsMember({"graph", "timeline", "flame", "roofline", "memory", "value", "file", "compare", "analysis", "changes", "order"}));
     cli.add_option("--table", table, "The table at the bottom")->check(CLI::IsMember({"operators", "vars", "weights", "results", "problems", "log"}));
     cli.add_option("--filter", filter, "Filter of that table")->option_text("WORDS");
     cli.add_option("--add-testcase", testcase, "Add a testcase as in trace.dump's input_data")->option_text("ITEM");

@@ -71,7 +71,7 @@ void playOptions(MainWindow* window, const Options& options) {
     if (!options.addTestcase.isEmpty()) script->steps.push_back([window, item = options.addTestcase] { window->testcaseEdits()->addSpecs({item}); });
     if (options.run) script->steps.push_back([window] { window->runSelected(); });
     script->steps.push_back([window, options, script = script.get()] {
-        static const QStringList views = {QStringLiteral("graph"), QStringLiteral("timeline"), QStringLiteral("flame"), QStringLiteral("memory"), QStringLiteral("value"), QStringLiteral("file"), QStringLiteral("compare"), QStringLiteral("analysis"), QStringLiteral("changes"), QStringLiteral("order")};
+        static const QStringList views = {QStringLiteral("graph"), QStringLiteral("timeline"), QStringLiteral("flame"), QStringLiteral("roofline"), QStringLiteral("memory"), QStringLiteral("value"), QStringLiteral("file"), QStringLiteral("compare"), QStringLiteral("analysis"), QStringLiteral("changes"), QStringLiteral("order")};
         if (const qsizetype view = views.indexOf(options.view); view >= 0) window->showView(static_cast<MainWindow::View>(view));
         if (!options.table.isEmpty()) window->showTable(options.table);
         if (!options.filter.isEmpty()) window->setTableFilter(options.filter);

@@ -320,4 +320,14 @@
         </translation>
     </message>
 </context>
+<context>
+    <name>megascope::RooflinePanel</name>
+    <message numerus="yes">
+        <source>%1, %n threads, measured %2</source>
+        <translation>
+            <numerusform>%1, %n thread, measured %2</numerusform>
+            <numerusform>%1, %n threads, measured %2</numerusform>
+        </translation>
+    </message>
+</context>
 </TS>

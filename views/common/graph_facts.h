@@ -52,6 +52,8 @@ struct OprTimes {
     std::string source;          ///< "run on cpu, 2 threads", "profile.json"
     std::vector<double> seconds; ///< by OprId; NaN where nothing was measured
     std::vector<double> host;    ///< by OprId: dispatch on the host; NaN where nothing was measured; empty when only one side was
+    std::vector<std::vector<OprId>> fused; ///< operators that ran as one step; the first one has the time of all
+    bool of_run = false;         ///< measured by a run on this machine, not read from a file
     double total = 0;            ///< sum over all measured operators, also those that are not in the graph
 
     static constexpr double none = std::numeric_limits<double>::quiet_NaN();

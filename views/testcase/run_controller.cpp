@@ -130,6 +130,9 @@ std::shared_ptr<const OprTimes> timesOfRun(const RunReport& report, std::size_t 
         seconds /= static_cast<double>(iterations);
         times->total += seconds;
     }
+    times->of_run = true;
+    for (const PlanStep& step : report.plan.steps)
+        if (step.oprs.size() > 1) times->fused.push_back(step.oprs);
     times->source = "run on " + report.backend + ", " + std::to_string(report.threads) + (report.threads == 1 ? " thread" : " threads");
     return times;
 }

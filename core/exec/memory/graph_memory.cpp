@@ -215,4 +215,61 @@ Expected<MemoryMap> plan_graph_memory(const Graph& graph, const GraphInfo& info,
     return map;
 }
 
+MemoryMap map_of_schedule(const Graph& graph, const GraphInfo& info, const MemoryPlanResult& plan) {
+    MemoryMap map;
+    map.source = "schedule";
+    map.weight_bytes = plan.fixed_bytes;
+    constexpr std::uint32_t nowhere = 0xffffffffU;
+    // The var whose bytes a var is: those of the operator before, when it only forwards them.
+    std::vector<VarId> root(graph.vars().size());
+    for (const Var& var : graph.vars()) {
+        root[var.id.index()] = var.id;
+        const Opr& opr = graph.producer(var.id);
+        if (forwards_first_input(opr) && var_bytes(info, opr.inputs[0]) == var_bytes(info, var.id)) root[var.id.index()] = root[opr.inputs[0].index()];
+    }
+    std::vector<std::uint32_t> open(graph.vars().size(), nowhere); // by root: the block that holds it now
+    std::vector<std::uint32_t> holders(graph.vars().size());       // by root: vars of it that are not dropped
+    const auto end = static_cast<std::uint32_t>(plan.schedule.empty() ? 0 : plan.schedule.size() - 1);
+    for (std::uint32_t step = 0; step < plan.schedule.size(); ++step) {
+        const ScheduleStep& s = plan.schedule[step];
+        map.step_oprs.push_back(s.opr);
+        map.steps.push_back(graph.display_name(s.opr) + (s.again ? " (again)" : ""));
+        for (const VarId out : graph.opr(s.opr).outputs) {
+            const VarId owner = root[out.index()];
+            if (owner != out) {
+                if (open[owner.index()] == nowhere) continue; // an input's or a weight's bytes
+                ++holders[owner.index()];
+                if (!s.again) {
+                    map.blocks[open[owner.index()]].sharing.push_back(out);
+                    ++map.blocks[open[owner.index()]].shared_by;
+                }
+                continue;
+            }
+            const auto bytes = var_bytes(info, out);
+            if (!bytes || open[out.index()] != nowhere) continue;
+            open[out.index()] = static_cast<std::uint32_t>(map.blocks.size());
+            holders[out.index()] = 1;
+            MemoryBlock block;
+            block.name = graph.display_name(out);
+            block.var = out;
+            block.opr = s.opr;
+            block.bytes = *bytes;
+            block.first = step;
+            block.last = end;
+            map.blocks.push_back(std::move(block));
+        }
+        for (const VarId gone : s.drops) {
+            const VarId owner = root[gone.index()];
+            std::uint32_t& block = open[owner.index()];
+            if (block == nowhere || --holders[owner.index()] > 0) continue;
+            map.blocks[block].last = step;
+            block = nowhere;
+        }
+    }
+    place_blocks(map);
+    map.settle();
+    map.notes.emplace_back("Operators one by one, nothing in place; workspaces of kernels are not known.");
+    return map;
+}
+
 } // namespace megascope

@@ -4,6 +4,7 @@
 
 #include "core/exec/graph_kit.h"
 #include "exec/memory/graph_memory.h"
+#include "exec/memory/plan.h"
 
 using namespace megascope;
 using namespace megascope::test;
@@ -124,6 +125,34 @@ private slots:
         QCOMPARE(greedy->live, (std::vector<std::uint64_t>{4000, 4040, 4040, 4080, 80}));
         QCOMPARE(greedy->peak, 4080U);
         QVERIFY(apart(*file) && apart(*greedy));
+    }
+
+    /// The map of a schedule has the peak that its planner worked out: two ways of counting.
+    void schedulesAsMaps() {
+        GraphKit kit;
+        VarId v = kit.input("x", DTypeId::float32, {64, 64});
+        std::vector<VarId> made;
+        for (int i = 0; i < 12; ++i) made.push_back(v = kit.elemwise(i % 2 ? "EXP" : "SIN", {v}));
+        // Read backwards, as a backward pass does.
+        VarId g = kit.elemwise("NEGATE", {v});
+        for (std::size_t i = made.size(); i-- > 0;) g = kit.elemwise("MUL", {g, made[i]});
+        kit.output(g);
+        const auto graph = kit.finish();
+        const GraphInfo info = infer_graph(*graph);
+        const auto plain = plan_without_recomputation(*graph, {});
+        QVERIFY(plain.has_value());
+        const MemoryMap map = map_of_schedule(*graph, info, *plain);
+        QCOMPARE(map.peak, plain->peak);
+        QCOMPARE(map.steps.size(), 25U);
+        QVERIFY(apart(map));
+        const auto cut = plan_sublinear(*graph, {}, {});
+        QVERIFY(cut.has_value());
+        QVERIFY(cut->peak < plain->peak && cut->extra_steps > 0);
+        const MemoryMap again = map_of_schedule(*graph, info, *cut);
+        QCOMPARE(again.peak, cut->peak);
+        QCOMPARE(again.steps.size(), cut->schedule.size());
+        QVERIFY(apart(again));
+        for (std::size_t i = 0; i < cut->in_use.size(); ++i) QCOMPARE(again.live[i], std::uint64_t(cut->in_use[i]));
     }
 
     void weightsAndUnknownSizesAreCountedApart() {
