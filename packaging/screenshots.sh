@@ -27,6 +27,7 @@ shot flame --size 1440x900 --theme light --view flame "$root/tests/data/profile/
 shot memory --size 1440x900 --theme light --view memory "$sample"
 # The same net profiled twice, compared: operators that MegEngine's tools named alike.
 shot changes --size 1440x900 --theme light --view changes --compare-profile "$root/tests/data/profile/lenet_lar_profile.json" "$root/tests/data/profile/lenet_get_profile.json"
+shot roofline --size 1440x900 --theme light --view roofline --run --measure "$sample"
 
 # Graphs of larger networks: MegEngine's dumps of them are read in place where they are (MEGASCOPE_REFERENCE_DATA), else their pictures stay.
 data=${MEGASCOPE_REFERENCE_DATA:-$root/../shared/data}/big

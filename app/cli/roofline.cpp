@@ -91,7 +91,7 @@ int show_roofline(const RooflineOptions& options) {
     auto timed = timed_of(options);
     if (!timed) {
         Error error = timed.error();
-        if (error.where.empty()) error.where = options.file;
+        if (error.where.empty() && error.message.find(options.file) == std::string::npos) error.where = options.file;
         return report(error);
     }
     std::optional<MachinePeak> peak;

@@ -16,6 +16,7 @@ Options parseOptions(int argc, char** argv) {
     cli.add_option("--compare-profile", compareProfile, "A profile or trace to compare the open one with")->option_text("FILE");
     cli.add_option("--theme", theme, "Colours")->check(CLI::IsMember({"light", "dark"}));
     cli.add_flag("--run", options.run, "Run the file's testcases after opening");
+    cli.add_flag("--measure", options.measure, "Measure what this machine can do, for the roofline");
     cli.add_option("--select", select, "Select an operator or var by name")->option_text("NAME");
     cli.add_option("--view", view, "The view in the middle")->check(CLI::IsMember({"graph", "timeline", "flame", "roofline", "memory", "value", "file", "compare", "analysis", "changes", "order"}));
     cli.add_option("--table", table, "The table at the bottom")->check(CLI::IsMember({"operators", "vars", "weights", "results", "problems", "log"}));

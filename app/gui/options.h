@@ -12,6 +12,7 @@ struct Options {
     QString screenshot;      ///< write a picture of the window here and exit
     QSize size{1280, 800};   ///< of the window, for screenshots
     QString theme;           ///< "light", "dark", or empty: as set
+    bool measure = false;     ///< measure this machine's ceilings for the roofline
     bool run = false;        ///< run the testcases after opening
     QString select;          ///< name of an operator or var
     QString view;            ///< "graph", "timeline", "value", "file", "compare", "order"

@@ -2,6 +2,7 @@
 
 #include <QCoreApplication>
 #include <QPixmap>
+#include <QPushButton>
 #include <QTimer>
 
 #include <chrono>
@@ -18,6 +19,7 @@
 #include "app/gui/profile_compare_controller.h"
 #include "views/common/error_bar.h"
 #include "views/testcase/testcase_document.h"
+#include "views/profile/roofline_panel.h"
 
 namespace megascope {
 
@@ -70,6 +72,7 @@ void playOptions(MainWindow* window, const Options& options) {
         script->steps.push_back([window, file = options.compareProfile] { window->profileComparison()->compareWith(file); });
     if (!options.addTestcase.isEmpty()) script->steps.push_back([window, item = options.addTestcase] { window->testcaseEdits()->addSpecs({item}); });
     if (options.run) script->steps.push_back([window] { window->runSelected(); });
+    if (options.measure) script->steps.push_back([window] { window->findChild<RooflinePanel*>()->measureButton()->click(); });
     script->steps.push_back([window, options, script = script.get()] {
         static const QStringList views = {QStringLiteral("graph"), QStringLiteral("timeline"), QStringLiteral("flame"), QStringLiteral("roofline"), QStringLiteral("memory"), QStringLiteral("value"), QStringLiteral("file"), QStringLiteral("compare"), QStringLiteral("analysis"), QStringLiteral("changes"), QStringLiteral("order")};
         if (const qsizetype view = views.indexOf(options.view); view >= 0) window->showView(static_cast<MainWindow::View>(view));

@@ -1,0 +1,64 @@
+#include <QtTest>
+
+#include <filesystem>
+
+#include "exec/backend.h"
+#include "format/reader.h"
+#include "session/assertions.h"
+#include "session/inputs.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEGASCOPE_CANNOT_COUNT
+#else
+#include "bench/counted_memory.cpp"
+#endif
+
+using namespace megascope;
+
+/// A run takes what its plan says: beside the arena, which is allocated when a program is compiled, next to nothing.
+class RunMemoryTest : public QObject {
+    Q_OBJECT
+private slots:
+    void aRunStaysInItsArena_data() {
+        QTest::addColumn<QString>("file");
+        QTest::newRow("sample") << MEGASCOPE_TEST_DATA "/../../resources/samples/resnet18_w4.test.mge";
+        QTest::newRow("ResNet-18") << MEGASCOPE_REFERENCE_DATA "/ref/bench/resnet18_224.test.mge";
+        QTest::newRow("MobileNetV2") << MEGASCOPE_REFERENCE_DATA "/ref/bench/mobilenetv2_1.0_224.test.mge";
+    }
+    void aRunStaysInItsArena() {
+#ifdef MEGASCOPE_CANNOT_COUNT
+        QSKIP("Sanitizers bring their own allocator.");
+#else
+        QFETCH(QString, file);
+        if (!QFile::exists(file)) QSKIP("The reference material is not here.");
+        const auto mapped = MappedFile::open(std::filesystem::path(file.toStdString()));
+        QVERIFY(mapped.has_value());
+        const auto model = read_model(*mapped);
+        QVERIFY(model.has_value());
+        const std::shared_ptr<const Graph> graph = without_assertions((*model)->main().graph);
+        const auto inputs = bind_inputs(graph_inputs(*graph), testcase_values((*model)->testcases.front()));
+        QVERIFY(inputs.has_value());
+        CompileOptions options;
+        for (const Tensor& input : *inputs) options.input_shapes.push_back(input.has_value() ? std::optional(input.shape()) : std::nullopt);
+        const auto program = find_backend("cpu")->compile(graph, options, {});
+        QVERIFY(program.has_value());
+        const std::int64_t compiled = bench::counted_memory().live;
+        bench::restart_peak();
+        double outputs = 0;
+        for (int i = 0; i < 3; ++i) {
+            const auto result = (*program)->run(*inputs, nullptr, {});
+            QVERIFY(result.has_value());
+            outputs = 0;
+            for (const Tensor& output : result->outputs) outputs += static_cast<double>(output.nbytes());
+        }
+        const auto more = static_cast<double>(bench::counted_memory().peak - compiled);
+        const auto arena = static_cast<double>((*program)->plan().arena_bytes);
+        QVERIFY(arena > 0);
+        // 32 KiB for the lists and results of a run, which do not grow with what it computes.
+        QVERIFY2(arena + more <= 1.1 * (arena + outputs) + 32768, qPrintable(QString("arena %1, run %2 more, outputs %3").arg(arena).arg(more).arg(outputs)));
+#endif
+    }
+};
+
+QTEST_APPLESS_MAIN(RunMemoryTest)
+#include "test_run_memory.moc"
