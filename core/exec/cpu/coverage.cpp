@@ -45,9 +45,12 @@ const std::vector<Family>& families() {
         {build_arrange, {"RelayoutFormat"}, real},
         {build_norm, {"Softmax", "LayerNorm", "GroupNorm", "InstanceNorm"}, {float32}},
         {build_batch_norm, {"BatchNorm"}, {float32}},
+        {build_resampling, {"Resize", "Remap"}, {float32}},
+        {build_recurrent, {"LSTMForward", "RNNForward"}, {float32}},
         {build_half,
          {"Convolution", "ConvBiasForward", "ConvolutionBackwardData", "ConvolutionBackwardFilter", "MatrixMul", "BatchedMatrixMul",
-          "Pooling", "AdaptivePooling", "PowC", "Reduce", "Softmax", "LayerNorm", "GroupNorm", "InstanceNorm", "BatchNorm"},
+          "Pooling", "AdaptivePooling", "PowC", "Reduce", "Softmax", "LayerNorm", "GroupNorm", "InstanceNorm", "BatchNorm",
+          "Resize", "Remap"},
          halves},
     };
     return all;

@@ -12,10 +12,7 @@
 
 namespace megascope {
 
-namespace {
-
-/// Taps of the general rule along one axis; positions and weights in float, which decides exact ties of integer images.
-Expected<std::vector<ResizeTaps>> general_taps(const std::string& mode, std::int64_t in, std::int64_t out) {
+Expected<std::vector<ResizeTaps>> general_resize_taps(std::string_view mode, std::int64_t in, std::int64_t out) {
     std::vector<ResizeTaps> taps(static_cast<std::size_t>(out));
     const float scale = static_cast<float>(out) / static_cast<float>(in);
     for (std::int64_t i = 0; i < out; ++i) {
@@ -30,10 +27,12 @@ Expected<std::vector<ResizeTaps>> general_taps(const std::string& mode, std::int
         else if (mode == "CUBIC")
             t.set_cubic(low, fraction, in);
         else
-            return fail(ErrorCode::unsupported, "Resize mode " + mode + " exists only for NHWC images of one or three channels in uint8 or float32.");
+            return fail(ErrorCode::unsupported, "Resize mode " + std::string(mode) + " exists only for NHWC images of one or three channels in uint8 or float32.");
     }
     return taps;
 }
+
+namespace {
 
 /// Sums v·column weight·row weight, row by row from the top left, in float.
 void resample(const std::vector<float>& from, const ImageLayout& in, std::vector<float>& to, const ImageLayout& out,
@@ -72,8 +71,8 @@ Expected<void> resize(const KernelArgs& args) {
     if (format == "NHWC" && (in.c == 1 || in.c == 3) && (dtype == DTypeId::uint8 || dtype == DTypeId::float32)) {
         MGS_TRY(resize_nhwc(mode, dtype == DTypeId::uint8, from, in, to, out));
     } else {
-        MGS_ASSIGN(const auto rows, general_taps(mode, in.h, out.h));
-        MGS_ASSIGN(const auto columns, general_taps(mode, in.w, out.w));
+        MGS_ASSIGN(const auto rows, general_resize_taps(mode, in.h, out.h));
+        MGS_ASSIGN(const auto columns, general_resize_taps(mode, in.w, out.w));
         resample(from, in, to, out, rows, columns);
     }
     store_pixels(to, args.outputs[0]);
@@ -87,8 +86,8 @@ Expected<void> resize_backward(const KernelArgs& args) {
     MGS_ASSIGN(const ImageLayout out, image_layout(param.enum_name("format"), args.inputs[0].shape));
     MGS_ASSIGN(const ImageLayout in, image_layout(param.enum_name("format"), args.outputs[0].shape));
     MGS_TRY(check_images(args, in, out));
-    MGS_ASSIGN(const auto rows, general_taps(mode, in.h, out.h));
-    MGS_ASSIGN(const auto columns, general_taps(mode, in.w, out.w));
+    MGS_ASSIGN(const auto rows, general_resize_taps(mode, in.h, out.h));
+    MGS_ASSIGN(const auto columns, general_resize_taps(mode, in.w, out.w));
     std::vector<double> grad(args.outputs[0].elements());
     for (std::int64_t n = 0; n < out.n; ++n)
         for (std::int64_t c = 0; c < out.c; ++c)

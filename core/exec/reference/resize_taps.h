@@ -73,4 +73,8 @@ private:
     }
 };
 
+/// Taps of every output place along one axis by the rule for all images but those of one or three channels in NHWC. Positions
+/// and weights in float, which decides exact ties of integer images. Errors: unsupported for modes that only those have.
+[[nodiscard]] Expected<std::vector<ResizeTaps>> general_resize_taps(std::string_view mode, std::int64_t in, std::int64_t out);
+
 } // namespace megascope

@@ -14,6 +14,8 @@ public:
         half_floats();
         filter_gradients();
         further_dtypes();
+        resampling();
+        recurrent();
     }
 
 private:
@@ -116,6 +118,83 @@ private:
                 return kit.oprs("BatchNorm", {x[0], statistic(-1, 1), statistic(-1, 1), statistic(-1, 1), statistic(0.1, 2)}, {p}, 4)[3];
             });
         }
+    }
+
+    void resampling() {
+        for (const F type : {F::float32, F::float16, F::bfloat16})
+            for (const bool after_conv : {false, true}) {
+                if (type != F::float32 && after_conv) continue;
+                const double tolerance = type == F::float32 ? 1e-5 : type == F::float16 ? 1e-3 : 8e-3;
+                const std::string name = " " + std::string(DType(type).name()) + (after_conv ? " channels last" : "");
+                const Tensor image = random_tensor(generator_, type, {2, 10, 9, 7}, -1, 1);
+                const Tensor filter = floats({10, 10, 1, 1});
+                const auto source = [&](GraphKit& kit, VarId x) {
+                    return after_conv ? kit.opr("Convolution", {x, kit.constant(filter)}, {conv_param("Convolution", 1, 0, 1, false)}) : x;
+                };
+                for (const char* mode : {"LINEAR", "NEAREST", "CUBIC"})
+                    for (const std::vector<std::int32_t>& size : {std::vector<std::int32_t>{18, 14}, {5, 11}})
+                        add(
+                            std::string("resize ") + mode + name + " to " + std::to_string(size[0]), {image},
+                            [&](GraphKit& kit, const auto& x) {
+                                Param p = GraphKit::with_enum("Resize", "imode", mode);
+                                GraphKit::set_enum(p, "format", "NCHW");
+                                return kit.opr("Resize", {source(kit, x[0]), kit.integers(size)}, {p});
+                            },
+                            std::max(tolerance, after_conv ? 1e-4 : 0));
+                for (const char* mode : {"LINEAR", "NEAREST"})
+                    for (const char* border : {"REPLICATE", "REFLECT", "REFLECT_101", "WRAP", "CONSTANT"})
+                        add(
+                            std::string("remap ") + mode + " " + border + name, {image, floats({2, 6, 5, 2}, -4, 12)},
+                            [&](GraphKit& kit, const auto& x) {
+                                Param p = GraphKit::with_enum("Remap", "imode", mode);
+                                GraphKit::set_enum(p, "border_type", border);
+                                GraphKit::set_enum(p, "format", "NCHW");
+                                p.set("scalar", 0.25F);
+                                return kit.opr("Remap", {source(kit, x[0]), x[1]}, {p});
+                            },
+                            std::max(tolerance, after_conv ? 1e-4 : 0));
+            }
+    }
+
+    void recurrent() {
+        const std::int64_t hidden = 13, in = 9, steps = 5, batch = 3;
+        for (const std::int64_t layers : {1, 3})
+            for (const bool both : {false, true})
+                for (const bool bias : {false, true}) {
+                    const std::int64_t directions = both ? 2 : 1;
+                    const auto elements = [&](std::int64_t gates) {
+                        std::int64_t total = 0;
+                        for (std::int64_t l = 0; l < layers; ++l)
+                            total += directions * gates * hidden * ((l == 0 ? in : directions * hidden) + hidden + (bias ? 2 : 0));
+                        return total;
+                    };
+                    const auto set = [&](Param& p) {
+                        p.set("num_layers", layers).set("bidirectional", both).set("bias", bias).set("hidden_size", hidden);
+                    };
+                    const std::string name = std::to_string(layers) + (both ? " both ways" : "") + (bias ? " bias" : "");
+                    const Tensor state = floats({layers * directions, batch, hidden});
+                    for (std::size_t output = 0; output < 3; ++output)
+                        add("LSTM " + name + " output " + std::to_string(output), {floats({steps, batch, in})},
+                            [&](GraphKit& kit, const auto& x) {
+                                Param p = GraphKit::param("LSTM");
+                                set(p);
+                                return kit.oprs("LSTMForward",
+                                                {x[0], kit.constant(state), kit.constant(floats({layers * directions, batch, hidden})),
+                                                 kit.constant(floats({elements(4)}, -0.5, 0.5))},
+                                                {p}, 4)[output];
+                            });
+                    for (const char* kind : {"IDENTITY", "RELU", "TANH"})
+                        for (std::size_t output = 0; output < 2; ++output)
+                            add(
+                                std::string("RNN ") + kind + " " + name + " output " + std::to_string(output), {floats({steps, batch, in})},
+                                [&](GraphKit& kit, const auto& x) {
+                                    Param p = GraphKit::with_enum("RNN", "nonlineMode", kind);
+                                    set(p);
+                                    return kit.oprs("RNNForward",
+                                                    {x[0], kit.constant(state), kit.constant(floats({elements(1)}, -0.3, 0.3))}, {p}, 3)[output];
+                                },
+                                1e-4);
+                }
     }
 
     void filter_gradients() {
