@@ -14,6 +14,7 @@
 #include "facts.h"
 #include "trace/dump.h"
 #include "trace/dump_command.h"
+#include "trace/testcase_list.h"
 
 namespace megascope::cli {
 
@@ -25,6 +26,7 @@ struct DumpFlags {
     DumpOptions options;
     std::vector<std::string> input_data;
     std::optional<std::string> dump_format, compat_older_version, user_info;
+    std::optional<double> maxerr;
     std::string strip_info_file;
     std::vector<OptimizeKeyword> keywords;
     std::uint32_t graph = 0;
@@ -34,9 +36,9 @@ struct DumpFlags {
 };
 
 /// The options as trace.dump takes them, completed with what the opened file says.
-Expected<DumpOptions> options_of(const DumpFlags& flags, const Model& model) {
+Expected<DumpOptions> options_of(const DumpFlags& flags, const std::shared_ptr<const Model>& model) {
     DumpOptions options = flags.options;
-    const StoredGraph& stored = model.graphs[flags.graph];
+    const StoredGraph& stored = model->graphs[flags.graph];
     if (!flags.input_data.empty()) options.input_data = flags.input_data;
     options.dump_format = flags.dump_format;
     options.compat_older_version = flags.compat_older_version;
@@ -45,7 +47,9 @@ Expected<DumpOptions> options_of(const DumpFlags& flags, const Model& model) {
     if (flags.user_info) options.user_info = pickle_of_typed(*flags.user_info);
     else if (stored.metadata.is_valid) options.user_info = stored.metadata.user_info;
     options.optimized_before = stored.metadata.optimize_options;
-    if (!flags.no_testcases && flags.graph == 0) options.testcases = testcases_of(model);
+    if (!flags.no_testcases && flags.graph == 0) options.testcases = testcases_of(*model);
+    if (flags.maxerr) options.maxerr = *flags.maxerr;
+    else if (!options.testcases.empty()) options.maxerr = TestcaseList(model).now().maxerr;
     if (flags.recompute)
         for (DumpTestcase& testcase : options.testcases)
             std::erase_if(testcase.values, [](const TestcaseInput& value) { return value.is_expectation; });
@@ -90,7 +94,7 @@ Expected<void> dump(const DumpFlags& flags) {
     if (flags.graph >= model->graphs.size())
         return fail_in(ErrorCode::invalid_argument, "The file has " + std::to_string(model->graphs.size()) + " graphs; there is no graph " + std::to_string(flags.graph) + ".",
                        flags.input);
-    MGS_ASSIGN(const DumpOptions options, options_of(flags, *model));
+    MGS_ASSIGN(const DumpOptions options, options_of(flags, model));
     const Progress progress([](const Progress::Report& r) {
         show_progress(r.total ? std::string(r.what) + ", " + std::to_string(r.done) + " of " + std::to_string(r.total) : std::string(r.what));
     });
@@ -155,7 +159,7 @@ void add_dump(CLI::App& app, int& status) {
     command->add_option("--repeat", o.repeat, "Every row of axis 0 that often")->capture_default_str()->check(CLI::PositiveNumber)->group(testcases);
     command->add_flag("--silent", o.silent, "AssertEqual tells its error only when it fails")->group(testcases);
     command->add_flag("--no-assert", o.no_assert, "Testcases without expected values")->group(testcases);
-    command->add_option("--maxerr", o.maxerr, "How far outputs may be off")->capture_default_str()->check(CLI::NonNegativeNumber)->group(testcases);
+    command->add_option("--maxerr", flags->maxerr, "How far outputs may be off; default: as the input's testcases, else 1e-4")->check(CLI::NonNegativeNumber)->group(testcases);
     command->add_flag("--resize-input", o.resize_input, "Scale images to the input's size")->group(testcases);
     command->add_option("--input-transform", o.input_transform, "A Python expression over data and np")->group(testcases);
     command->add_option("--seed", o.seed, "Of random values")->capture_default_str()->group(testcases);

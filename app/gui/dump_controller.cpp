@@ -59,7 +59,7 @@ void DumpController::showDialog() {
     }
     // The testcases belong to the file's first graph.
     const bool first = opened->graph == 0 && testcases_->open();
-    dialog_->setSource(opened->model, opened->graph, first ? &testcases_->list().now() : nullptr, opened->path);
+    dialog_->setSource(opened->model, opened->graph, first ? &testcases_->list().now() : nullptr, opened->path, first && testcases_->list().edited());
     dialog_->show();
     dialog_->raise();
     dialog_->activateWindow();

@@ -71,7 +71,8 @@ std::string dump_command_text(const DumpOptions& options, const DumpCommand& com
     value(options.repeat != defaults.repeat, "repeat", std::to_string(options.repeat));
     flag(options.silent, "silent");
     flag(options.no_assert, "no_assert");
-    value(options.maxerr != defaults.maxerr, "maxerr", format_number(options.maxerr, 9));
+    // Without it the tolerance of the input's assertions would stay.
+    value(!options.no_assert && (options.maxerr != defaults.maxerr || !options.testcases.empty()), "maxerr", format_number(options.maxerr, 9));
     flag(options.resize_input, "resize_input");
     value(!options.input_transform.empty(), "input_transform", options.input_transform);
     value(options.dump_format.has_value(), "dump_format", options.dump_format.value_or(""));

@@ -10,7 +10,7 @@ namespace megascope {
 
 /// The `megascope-cli dump` command that does the same, for copying: only options that differ from the defaults, quoted for a
 /// POSIX shell. `user_info` is what the user typed (JSON, or a text), `keep_user_info` says that the input's is kept.
-/// `testcases` that came with the input need no words; others cannot be said in a command (`needs_saved_testcases`).
+/// Testcases that came with the input need no words; others cannot be said in a command: they must be saved first.
 struct DumpCommand {
     std::filesystem::path input, output;
     std::string user_info;

@@ -143,7 +143,8 @@ QWidget* DumpDialog::buildPreview() {
     layout->addWidget(types_, 3);
     layout->addWidget(passes_, 2);
     layout->addWidget(compare_, 0, Qt::AlignLeft);
-    layout->addWidget(new QLabel(tr("The same on the command line:"), panel));
+    commandTitle_ = new QLabel(panel);
+    layout->addWidget(commandTitle_);
     layout->addLayout(commandRow);
     connect(copy, &QPushButton::clicked, this, [this] { QApplication::clipboard()->setText(command()); });
     connect(compare_, &QPushButton::clicked, this, [this] {
@@ -189,7 +190,8 @@ QWidget* DumpDialog::buildOutput() {
     return bar;
 }
 
-void DumpDialog::setSource(std::shared_ptr<const Model> model, std::uint32_t graph, const TestcaseEdits* edits, const QString& path) {
+void DumpDialog::setSource(std::shared_ptr<const Model> model, std::uint32_t graph, const TestcaseEdits* edits, const QString& path, bool edited) {
+    commandTitle_->setText(edited ? tr("The same on the command line, with the file that the edited testcases are saved to as its input:") : tr("The same on the command line:"));
     model_ = std::move(model);
     index_ = graph;
     preview_.reset();

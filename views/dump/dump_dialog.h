@@ -28,8 +28,9 @@ public:
     explicit DumpDialog(JobRunner* jobs, QWidget* parent = nullptr);
     ~DumpDialog() override;
 
-    /// `graph` is which of the file's graphs is dumped; `edits` its testcases as they are edited (null: none).
-    void setSource(std::shared_ptr<const Model> model, std::uint32_t graph, const TestcaseEdits* edits, const QString& path);
+    /// `graph` is which of the file's graphs is dumped; `edits` its testcases as they are edited (null: none); `edited`: they are not
+    /// (so) in the file, so that no command can name them.
+    void setSource(std::shared_ptr<const Model> model, std::uint32_t graph, const TestcaseEdits* edits, const QString& path, bool edited = false);
     [[nodiscard]] DumpForm* form() const { return form_; }
     /// Null while it is computed, and after an error.
     [[nodiscard]] std::shared_ptr<const DumpPreview> preview() const { return preview_; }
@@ -70,6 +71,7 @@ private:
     QLabel* notes_;
     QTableWidget* types_;
     QTableWidget* passes_;
+    QLabel* commandTitle_;
     QLineEdit* command_;
     QLineEdit* output_;
     QLabel* done_;
