@@ -1,7 +1,12 @@
 #include "profile/trace_builder.h"
 
+#include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstring>
+
+#include <nlohmann/json.hpp>
 
 namespace megascope {
 
@@ -27,8 +32,43 @@ void text_of(od::value& value, std::string& out) {
 std::string_view raw_key(simdjson::simdjson_result<od::field>& field) {
     const char* begin = od::raw_json_string(field.key()).raw();
     const char* end = begin;
+    // The format's own keys fit eight bytes (simdjson pads its input, so they can be read): the quote is found without a loop, whose
+    // end would be guessed wrongly at nearly every key.
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, begin, sizeof bytes);
+    const auto equal_to = [bytes](std::uint64_t repeated) { // the lowest set bit is that of the first equal byte
+        const std::uint64_t differs = bytes ^ repeated;
+        return (differs - 0x0101010101010101ULL) & ~differs & 0x8080808080808080ULL;
+    };
+    if constexpr (std::endian::native == std::endian::little) {
+        const std::uint64_t quotes = equal_to(0x2222222222222222ULL);
+        if (quotes != 0 && equal_to(0x5c5c5c5c5c5c5c5cULL) == 0) return {begin, static_cast<std::size_t>(std::countr_zero(quotes)) / 8};
+    }
     while (*end != '"') end += *end == '\\' ? 2 : 1;
     return {begin, static_cast<std::size_t>(end - begin)};
+}
+
+/// Length and both ends of a token: enough to tell most names apart, and cheap.
+std::size_t token_hash(std::string_view token) {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    const std::size_t n = std::min<std::size_t>(token.size(), 8);
+    if (n == 0) return 0;
+    std::memcpy(&first, token.data(), n);
+    std::memcpy(&last, token.data() + token.size() - n, n);
+    std::uint64_t mixed = (first ^ (last << 7U | last >> 57U)) + token.size() * 0x9e3779b97f4a7c15ULL;
+    mixed ^= mixed >> 29U;
+    mixed *= 0xbf58476d1ce4e5b9ULL;
+    return static_cast<std::size_t>(mixed >> 20U);
+}
+
+/// The text of a token as written: a string's content, or a number as it stands. Empty for a missing one.
+std::string text_of_token(std::string_view token) {
+    while (!token.empty() && (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' || token.back() == '\t')) token.remove_suffix(1);
+    if (token.size() < 2 || token.front() != '"') return std::string(token);
+    if (token.find('\\') == std::string_view::npos) return std::string(token.substr(1, token.size() - 2));
+    const auto json = nlohmann::json::parse(token, nullptr, false);
+    return json.is_string() ? json.get<std::string>() : std::string(token);
 }
 
 } // namespace
@@ -38,8 +78,8 @@ void TraceBuilder::event(od::object object, std::uint64_t offset) {
     double duration = TraceEvents::no_time;
     char phase = 0;
     StringId name, category;
-    pid_.clear();
-    tid_.clear();
+    std::string_view id_token;
+    pid_ = tid_ = {};
     id_.clear();
     scope_.clear();
     meta_text_.clear();
@@ -47,19 +87,33 @@ void TraceBuilder::event(od::object object, std::uint64_t offset) {
     for (auto field : object) {
         const std::string_view key = raw_key(field);
         od::value value = field.value();
-        if (key == "ph") {
-            std::string_view text;
-            if (!value.get_string().get(text) && !text.empty()) phase = text[0];
-        } else if (key == "ts") time = number(value);
-        else if (key == "dur") duration = number(value);
-        else if (key == "name") name = string(value);
-        else if (key == "cat") category = string(value);
-        else if (key == "pid") text_of(value, pid_);
-        else if (key == "tid") text_of(value, tid_);
-        else if (key == "id") text_of(value, id_);
-        else if (key == "id2") object_id(value);
-        else if (key == "scope") text_of(value, scope_);
-        else if (key == "args" && (phase == 'M' || phase == 0)) metadata(value);
+        switch (key.size()) {
+        case 2:
+            if (key == "ph") {
+                std::string_view text;
+                if (!value.get_string().get(text) && !text.empty()) phase = text[0];
+            } else if (key == "ts") {
+                time = number(value);
+            } else if (key == "id") {
+                id_token = value.raw_json_token();
+            }
+            break;
+        case 3:
+            if (key == "dur") duration = number(value);
+            else if (key == "cat") category = string(value);
+            else if (key == "pid") pid_ = value.raw_json_token();
+            else if (key == "tid") tid_ = value.raw_json_token();
+            else if (key == "id2") object_id(value);
+            break;
+        case 4:
+            if (key == "name") name = string(value);
+            else if (key == "args" && (phase == 'M' || phase == 0)) metadata(value);
+            break;
+        case 5:
+            if (key == "scope") text_of(value, scope_);
+            break;
+        default: break;
+        }
     }
     if (std::isfinite(time) && phase != 'M') {
         const double end = std::isfinite(duration) ? time + duration : time;
@@ -72,10 +126,9 @@ void TraceBuilder::event(od::object object, std::uint64_t offset) {
     if (phase == 'M') apply_metadata(track, name);
     if (phase == 0) ++odd_.without_phase;
     if (std::isnan(time) && phase != 'M') ++odd_.without_time;
-    if (has_id(phase) && !id_.empty()) {
+    if (has_id(phase) && (!id_token.empty() || !id_.empty())) {
         e_.with_id.emplace_back(e_.phase.size());
-        if (!scope_.empty()) id_ += "@" + scope_;
-        e_.id_of.push_back(e_.strings.intern(id_));
+        e_.id_of.push_back(id_of(id_token));
     }
     e_.time.push_back(time);
     e_.duration.push_back(duration);
@@ -84,6 +137,21 @@ void TraceBuilder::event(od::object object, std::uint64_t offset) {
     e_.track.push_back(track);
     e_.phase.push_back(phase);
     e_.offset.push_back(offset);
+}
+
+/// The event's id: what "id2" told, or the token of "id", and the scope.
+StringId TraceBuilder::id_of(std::string_view token) {
+    const bool plain = id_.empty() && scope_.empty();
+    Seen& seen = seen_ids_[token_hash(token) % seen_ids_.size()];
+    if (plain && seen.raw == token) return seen.id;
+    if (id_.empty()) id_ = text_of_token(token);
+    if (!scope_.empty()) id_ += "@" + scope_;
+    const StringId id = e_.strings.intern(id_);
+    if (plain) {
+        seen.raw = token;
+        seen.id = id;
+    }
+    return id;
 }
 
 double TraceBuilder::number(od::value& value) {
@@ -100,6 +168,18 @@ double TraceBuilder::number(od::value& value) {
 }
 
 StringId TraceBuilder::string(od::value& value) {
+    // A few hundred names fill a trace: mostly the token as written was seen before.
+    const std::string_view raw = value.raw_json_token();
+    if (raw.empty() || raw.front() == '[' || raw.front() == '{') return new_string(value); // the token is only its bracket
+    Seen& seen = seen_[token_hash(raw) % seen_.size()];
+    if (seen.raw == raw) return seen.id;
+    const StringId id = new_string(value);
+    seen.raw = raw;
+    seen.id = id;
+    return id;
+}
+
+StringId TraceBuilder::new_string(od::value& value) {
     std::string_view text;
     if (value.type() == od::json_type::string && !value.get_string().get(text)) return e_.strings.intern(text);
     text_of(value, scratch_);
@@ -131,14 +211,21 @@ void TraceBuilder::metadata(od::value& value) {
 }
 
 TraceTrackId TraceBuilder::track_of() {
-    key_.assign(pid_).append(1, '\0').append(tid_);
+    SeenTrack& seen = seen_tracks_[(token_hash(tid_) * 31 + token_hash(pid_)) % seen_tracks_.size()];
+    if (seen.id.valid() && seen.tid == tid_ && seen.pid == pid_) return seen.id;
+    const std::string pid = text_of_token(pid_);
+    const std::string tid = text_of_token(tid_);
+    key_.assign(pid).append(1, '\0').append(tid);
     const auto [at, is_new] = tracks_.try_emplace(key_, TraceTrackId(e_.tracks.size()));
     if (is_new) {
         TraceTrack track;
-        track.pid = e_.strings.intern(pid_);
-        track.tid = e_.strings.intern(tid_);
+        track.pid = e_.strings.intern(pid);
+        track.tid = e_.strings.intern(tid);
         e_.tracks.push_back(track);
     }
+    seen.pid = pid_;
+    seen.tid = tid_;
+    seen.id = at->second;
     return at->second;
 }
 

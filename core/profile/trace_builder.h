@@ -1,7 +1,9 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include <simdjson.h>
 
@@ -35,9 +37,11 @@ public:
 private:
     double number(simdjson::ondemand::value& value);
     StringId string(simdjson::ondemand::value& value);
+    StringId new_string(simdjson::ondemand::value& value);
     void object_id(simdjson::ondemand::value& value);
     void metadata(simdjson::ondemand::value& value);
     TraceTrackId track_of();
+    StringId id_of(std::string_view token);
     void apply_metadata(TraceTrackId id, StringId name);
 
     TraceEvents& e_;
@@ -45,7 +49,20 @@ private:
     std::unordered_map<std::string, TraceTrackId> tracks_;
     std::unordered_map<std::uint32_t, StringId> process_names_, process_labels_;
     std::unordered_map<std::uint32_t, std::int64_t> process_order_;
-    std::string pid_, tid_, id_, scope_, key_, scratch_, meta_text_;
+    /// Tokens as they are written, seen lately: what most events repeat needs no unescaping and no search.
+    struct Seen {
+        std::string raw;
+        StringId id;
+    };
+    struct SeenTrack {
+        std::string pid, tid;
+        TraceTrackId id;
+    };
+    std::vector<Seen> seen_ = std::vector<Seen>(4096);
+    std::vector<Seen> seen_ids_ = std::vector<Seen>(4096);
+    std::vector<SeenTrack> seen_tracks_ = std::vector<SeenTrack>(256);
+    std::string_view pid_, tid_; ///< tokens of the event that is being read
+    std::string id_, scope_, key_, scratch_, meta_text_;
     double meta_number_ = TraceEvents::no_time;
     Mark odd_; ///< the counters; its first two fields are unused
 };
