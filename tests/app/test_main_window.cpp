@@ -17,7 +17,7 @@
 #include "views/common/error_bar.h"
 #include "views/graph/graph_view.h"
 #include "views/inspector/inspector.h"
-#include "views/profile/timeline_view.h"
+#include "views/profile/timeline_panel.h"
 #include "views/table/table_page.h"
 #include "views/tensor/tensor_view.h"
 #include "tests/views/sample_model.h"
@@ -137,7 +137,7 @@ private slots:
         QTRY_VERIFY(window.documents()->model());
         QTRY_VERIFY(window.settled());
         QTest::keyClick(&window, Qt::Key_F6);
-        auto* timeline = window.findChild<TimelineView*>();
+        auto* timeline = window.timelinePanel()->view();
         QTRY_VERIFY_WITH_TIMEOUT(timeline->scene(), 60000);
         QTRY_VERIFY(window.settled());
         // Clicking a slice selects its operator: every slice of a run belongs to the open graph.
