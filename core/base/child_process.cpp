@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -44,10 +45,16 @@ std::string ExitStatus::text() const {
     return "was ended by signal " + std::to_string(number) + (meaning ? " (" + std::string(meaning) + ")" : "");
 }
 
-Expected<ChildProcess> ChildProcess::start(const std::vector<std::string>& argv, const std::vector<std::pair<int, int>>& descriptors) {
+Expected<ChildProcess> ChildProcess::start(const std::vector<std::string>& argv, const std::vector<std::pair<int, int>>& descriptors,
+                                           const std::vector<std::string>& environment) {
     std::vector<char*> arguments;
     for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));
     arguments.push_back(nullptr);
+    std::vector<char*> variables;
+    for (char** v = environ; v && *v; ++v) variables.push_back(*v);
+    for (const std::string& v : environment)
+        if (!getenv(v.substr(0, v.find('=')).c_str())) variables.push_back(const_cast<char*>(v.c_str()));
+    variables.push_back(nullptr);
 
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -74,7 +81,7 @@ Expected<ChildProcess> ChildProcess::start(const std::vector<std::string>& argv,
     ChildProcess child;
     pid_t pid = -1;
     const int status = std::ranges::find(moved, -1) != moved.end() ? errno : posix_spawnp(&pid, argv.front().c_str(), &actions, &attributes,
-                                                                                          arguments.data(), environ);
+                                                                                          arguments.data(), variables.data());
     for (const int fd : moved)
         if (fd >= 0) close(fd);
     posix_spawnattr_destroy(&attributes);

@@ -25,8 +25,10 @@ struct ExitStatus {
 class ChildProcess {
 public:
     /// Starts `argv` (argv[0] is searched in PATH unless it holds a slash). `descriptors` are (ours, number in the child); all other
-    /// descriptors are closed there. Errors: io, with the system's reason.
-    static Expected<ChildProcess> start(const std::vector<std::string>& argv, const std::vector<std::pair<int, int>>& descriptors);
+    /// descriptors are closed there. `environment` ("NAME=value") is added to this process' own variables where they have no such
+    /// name. Errors: io, with the system's reason.
+    static Expected<ChildProcess> start(const std::vector<std::string>& argv, const std::vector<std::pair<int, int>>& descriptors,
+                                        const std::vector<std::string>& environment = {});
 
     ChildProcess() = default;
     ~ChildProcess();

@@ -23,6 +23,10 @@ namespace megascope {
 
 namespace {
 
+/// Threads that wait for each other spin a short while only. The OpenMP runtime's own limit is a hundred times longer, which
+/// makes runs many times slower as soon as other programs want the cores, too.
+constexpr const char* spin_limit = "GOMP_SPINCOUNT=3000";
+
 using std::chrono::milliseconds;
 
 constexpr milliseconds poll_interval{25};
@@ -115,7 +119,8 @@ Expected<void> ProcessRunnerImpl::start_child(Connection& c) {
     MGS_ASSIGN(c.status, map_status(page));
     const FileDescriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
     MGS_ASSIGN(c.child, ChildProcess::start({worker.string(), "--socket", "3", "--status", "4"},
-                                            {{nothing.get(), 0}, {error_end.get(), 1}, {error_end.get(), 2}, {theirs.get(), 3}, {page.get(), 4}}));
+                                            {{nothing.get(), 0}, {error_end.get(), 1}, {error_end.get(), 2}, {theirs.get(), 3}, {page.get(), 4}},
+                                             {spin_limit}));
     c.channel = std::make_unique<Channel>(std::move(ours), FileDescriptor(), Channel::Transport::unix_socket);
     return {};
 }
