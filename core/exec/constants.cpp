@@ -21,16 +21,16 @@ std::string input_name(const Graph& graph, const Opr& opr) {
     return graph.display_name(opr.id);
 }
 
-/// Inputs come from anywhere, testcases from the middle of a mapped file: they are copied only when elements would be torn.
-Tensor aligned_for_elements(const Tensor& value) {
-    return reinterpret_cast<std::uintptr_t>(value.storage().get()) % 8 == 0 ? value : value.aligned();
-}
-
 } // namespace
 
 bool holds_constants(const Opr& opr) { return std::ranges::find(constant_types, opr.type) != constant_types.end(); }
 
-Expected<std::vector<Tensor>> load_constants(const Graph& graph, std::span<const OprId> order) {
+// Inputs come from anywhere, testcases from the middle of a mapped file: they are copied only when elements would be torn.
+Tensor aligned_for_elements(const Tensor& value) {
+    return reinterpret_cast<std::uintptr_t>(value.storage().get()) % 8 == 0 ? value : value.aligned();
+}
+
+Expected<std::vector<Tensor>> stored_constants(const Graph& graph, std::span<const OprId> order) {
     std::vector<Tensor> values(graph.vars().size());
     for (const OprId id : order) {
         const Opr& opr = graph.opr(id);
@@ -46,9 +46,16 @@ Expected<std::vector<Tensor>> load_constants(const Graph& graph, std::span<const
                                "The stored value has " + std::to_string(opr.tensors[i].data_size) +
                                    " bytes, which is not what its shape and dtype ask for; a custom dumper may have written it.",
                                graph.display_name(id));
-            values[opr.outputs[i].index()] = value->aligned();
+            values[opr.outputs[i].index()] = *value;
         }
     }
+    return values;
+}
+
+Expected<std::vector<Tensor>> load_constants(const Graph& graph, std::span<const OprId> order) {
+    MGS_ASSIGN(std::vector<Tensor> values, stored_constants(graph, order));
+    for (Tensor& value : values)
+        if (value.has_value()) value = value.aligned();
     return values;
 }
 

@@ -73,7 +73,7 @@ private:
     std::shared_ptr<const Graph> graph_;
     CompileOptions options_;
     std::vector<OprId> order_;
-    std::vector<Tensor> constants_;
+    std::vector<Tensor> constants_; ///< views of the file; plans hold what their steps read
     CpuContext context_;
     std::vector<ReadyPlan> ready_; ///< the last used first
     std::vector<Tensor> inputs_;   ///< of the run in progress
@@ -323,7 +323,7 @@ Expected<std::unique_ptr<Program>> compile_cpu_program(std::shared_ptr<const Gra
     for (const OprId id : order)
         if (Support support = plain_support(*graph, id, reference_kernels()); !support.ok)
             return fail_in(ErrorCode::unsupported, std::move(support.reason), graph->display_name(id));
-    MGS_ASSIGN(std::vector<Tensor> constants, load_constants(*graph, order));
+    MGS_ASSIGN(std::vector<Tensor> constants, stored_constants(*graph, order));
     std::vector<Shape> shapes;
     for (std::size_t i = 0; i < graph->inputs().size(); ++i) {
         const Opr& opr = graph->opr(graph->inputs()[i]);

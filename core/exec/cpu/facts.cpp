@@ -30,7 +30,7 @@ std::vector<Tensor> folded(const Opr& opr, std::span<const VarDesc> inputs, std:
     std::vector<Tensor> values;
     for (const VarDesc& input : inputs) {
         if (!input.value) return {};
-        values.push_back(input.value->aligned());
+        values.push_back(*input.value);
     }
     for (const VarDesc& output : outputs)
         if (!output.known() || output.shape->elements() > max_folded_elements) return {};
@@ -39,7 +39,10 @@ std::vector<Tensor> folded(const Opr& opr, std::span<const VarDesc> inputs, std:
     const auto kernel = reference_kernels().find(opr.type);
     if (kernel == reference_kernels().end() || kernel->second.data_dependent) return {};
     std::vector<TensorRef> in;
-    for (const Tensor& value : values) in.push_back(value.ref());
+    for (Tensor& value : values) {
+        value = value.aligned();
+        in.push_back(value.ref());
+    }
     std::vector<TensorBuffer> buffers;
     std::vector<MutTensorRef> out;
     for (const VarDesc& output : outputs) out.push_back(buffers.emplace_back(*output.dtype, *output.shape).ref());
@@ -60,7 +63,9 @@ std::vector<VarFacts> plan_facts(const Graph& graph, std::span<const OprId> orde
         if (holds_constants(opr)) {
             for (const VarId var : opr.outputs) {
                 const Tensor& value = constants[var.index()];
-                facts[var.index()] = {value.dtype(), value.shape(), value};
+                // Those that inference reads are small; the others stay where they are in the file.
+                const bool read_here = value.elements() <= max_host_elements;
+                facts[var.index()] = {value.dtype(), value.shape(), read_here ? aligned_for_elements(value) : value};
             }
             continue;
         }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <unordered_map>
 
 #include "exec/constants.h"
 #include "exec/cpu/builders.h"
@@ -37,6 +39,8 @@ private:
 
     [[nodiscard]] bool is_static(const OprGroup& group) const;
     [[nodiscard]] CpuValueInfo info_of(VarId var) const;
+    [[nodiscard]] static std::optional<Tensor> readable(const VarFacts& fact);
+    Tensor held(VarId var);
     [[nodiscard]] std::optional<CpuKernelChoice> try_build(const OprGroup& group, bool reference) const;
     [[nodiscard]] bool kept(VarId var) const { return kept_[var.index()]; }
     [[nodiscard]] bool is_output(VarId var) const { return output_[var.index()]; }
@@ -46,6 +50,8 @@ private:
     /// The value that holds `var` in this layout; adds a move to the current step when there is none yet.
     Expected<std::uint32_t> value_in(VarId var, const Layout& layout);
     void use(std::uint32_t value);
+    /// For inputs that a kernel does not look at: they only keep the positions of the others.
+    std::uint32_t nothing();
     [[nodiscard]] std::uint32_t step_number() const { return static_cast<std::uint32_t>(plan_->steps.size() - 1); }
     PlanStepWork& step() { return plan_->steps.back(); }
 
@@ -58,7 +64,9 @@ private:
     std::vector<std::vector<std::uint32_t>> places_; ///< by VarId: values that hold it
     std::vector<std::uint32_t> family_;              ///< by VarId: vars that may share bytes by forwarding have the same number
     std::vector<std::size_t> last_reader_;           ///< by family: last group that reads one of them
+    std::unordered_map<const std::byte*, Tensor> held_; ///< constants that the plan keeps, by where they lay before
     std::vector<bool> kept_, output_;
+    std::optional<std::uint32_t> nothing_;
     std::size_t group_ = 0;  ///< being added
     bool splitting_ = false; ///< a group is being added operator by operator: later ones still read its inputs
     std::map<std::string, std::size_t> fallbacks_; ///< by operator type
@@ -80,9 +88,36 @@ std::uint32_t Planner::add_alias(std::uint32_t of, Shape shape, DType dtype, Lay
     return id;
 }
 
+std::uint32_t Planner::nothing() {
+    if (!nothing_) {
+        PlanValue value;
+        value.home = PlanValue::Home::constant;
+        nothing_ = add_value(std::move(value));
+    }
+    return *nothing_;
+}
+
 void Planner::use(std::uint32_t value) {
     PlanValue& root = plan_->values[plan_->values[value].root];
     root.last = std::max(root.last, step_number());
+}
+
+/// A constant for the time of building: copied only when its elements would be torn.
+std::optional<Tensor> Planner::readable(const VarFacts& fact) {
+    if (!fact.constant) return std::nullopt;
+    const std::size_t element = std::min<std::size_t>(8, tensor_bytes(fact.constant->dtype(), Shape{1}));
+    return reinterpret_cast<std::uintptr_t>(fact.constant->storage().get()) % element == 0 ? *fact.constant : fact.constant->aligned();
+}
+
+/// A constant that the plan itself keeps, in one place for all that read it, aligned for every kernel.
+Tensor Planner::held(VarId var) {
+    const Tensor& constant = *facts_[var.index()].constant;
+    Tensor& kept = held_[constant.storage().get()];
+    if (!kept.has_value() || kept.nbytes() < constant.nbytes()) {
+        kept = constant.aligned();
+        plan_->description.weight_bytes += constant.nbytes();
+    }
+    return {constant.dtype(), constant.shape(), kept.storage()};
 }
 
 /// Vars whose last readers are known: an operator that forwards its input makes one family of both vars.
@@ -106,7 +141,7 @@ void Planner::find_lifetimes() {
 
 CpuValueInfo Planner::info_of(VarId var) const {
     const VarFacts& fact = facts_[var.index()];
-    CpuValueInfo info{*fact.dtype, *fact.shape, Layout::plain(fact.shape->ndim()), fact.constant};
+    CpuValueInfo info{*fact.dtype, *fact.shape, Layout::plain(fact.shape->ndim()), readable(fact)};
     const std::vector<std::uint32_t>& places = places_[var.index()];
     if (!places.empty()) info.layout = plan_->values[places.front()].layout;
     info.dies = !fact.constant && !splitting_ && last_reader_[family_[var.index()]] == group_ &&
@@ -125,11 +160,11 @@ Expected<std::uint32_t> Planner::value_in(VarId var, const Layout& layout) {
     if (fact.constant) {
         PlanValue value{*fact.dtype, *fact.shape, layout, PlanValue::Home::constant};
         if (layout.is_plain(*fact.shape)) {
-            value.bytes = fact.constant->storage();
+            value.bytes = held(var).storage();
         } else {
-            MGS_ASSIGN(value.bytes, to_layout(context_, *fact.constant, layout));
+            MGS_ASSIGN(value.bytes, to_layout(context_, *readable(fact), layout));
+            plan_->description.weight_bytes += layout.bytes(*fact.dtype, *fact.shape);
         }
-        plan_->description.weight_bytes += layout.bytes(*fact.dtype, *fact.shape);
         const std::uint32_t id = add_value(std::move(value));
         places_[var.index()].push_back(id);
         return id;
@@ -209,10 +244,7 @@ Expected<void> Planner::add_kernel(const OprGroup& group, CpuKernelChoice choice
     for (std::size_t i = 0; i < group.inputs.size(); ++i) {
         std::uint32_t value = 0;
         if (i < choice.input_unused.size() && choice.input_unused[i]) {
-            // The kernel does not look at it; the slot only keeps the positions.
-            PlanValue nothing;
-            nothing.home = PlanValue::Home::constant;
-            value = add_value(std::move(nothing));
+            value = nothing();
         } else {
             MGS_ASSIGN(value, value_in(group.inputs[i], choice.input_layouts[i]));
         }
@@ -258,7 +290,7 @@ Expected<void> Planner::add_loose(OprId id) {
         if (plan_->loose_var[var.index()]) continue;
         const VarFacts& fact = facts_[var.index()];
         if (fact.constant) {
-            plan_->constants.emplace(var, *fact.constant);
+            plan_->constants.emplace(var, held(var));
             continue;
         }
         MGS_ASSIGN(const std::uint32_t value, value_in(var, Layout::plain(fact.shape->ndim())));
@@ -304,7 +336,7 @@ Expected<void> Planner::add_taps(const OprGroup& group) {
         std::vector<CpuValueInfo> inputs, outputs;
         for (const VarId var : opr.inputs)
             inputs.push_back({*facts_[var.index()].dtype, *facts_[var.index()].shape,
-                              Layout::plain(facts_[var.index()].shape->ndim()), facts_[var.index()].constant});
+                              Layout::plain(facts_[var.index()].shape->ndim()), readable(facts_[var.index()])});
         for (const VarId var : opr.outputs)
             outputs.push_back(
                 {*facts_[var.index()].dtype, *facts_[var.index()].shape, Layout::plain(facts_[var.index()].shape->ndim())});
@@ -313,7 +345,7 @@ Expected<void> Planner::add_taps(const OprGroup& group) {
         for (const VarId var : opr.inputs) {
             const VarFacts& fact = facts_[var.index()];
             if (fact.constant) {
-                plan_->constants.emplace(var, *fact.constant);
+                plan_->constants.emplace(var, held(var));
                 continue;
             }
             // Where it lies before this step begins; looking must not make anything live longer.
@@ -448,7 +480,7 @@ Expected<std::unique_ptr<ShapePlan>> Planner::run(const CancelToken& cancel) {
             const VarFacts& fact = facts_[var.index()];
             if (!fact.constant) continue;
             if (kept(var)) plan_->constant_taps.push_back({var, -1});
-            if (kept(var) || is_output(var)) plan_->constants.emplace(var, *fact.constant);
+            if (kept(var) || is_output(var)) plan_->constants.emplace(var, held(var));
         }
     }
     groups_ = group_operators(graph_, computed, facts_, fuse);
@@ -457,6 +489,8 @@ Expected<std::unique_ptr<ShapePlan>> Planner::run(const CancelToken& cancel) {
         if (cancel.cancelled()) return CancelToken::error();
         MGS_TRY(add_group(groups_[group_]));
     }
+    plan_->values.shrink_to_fit(); // they stay for many runs
+    plan_->steps.shrink_to_fit();
     finish_memory();
     describe();
     return std::move(plan_);

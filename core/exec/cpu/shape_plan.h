@@ -79,7 +79,7 @@ struct PlanRequest {
     const Graph& graph;
     const CompileOptions& options;
     std::span<const OprId> order;
-    std::span<const Tensor> constants;   ///< by VarId
+    std::span<const Tensor> constants;   ///< by VarId, at any address
     std::span<const Shape> input_shapes; ///< parallel to `graph.inputs()`; no axes = not known
 };
 

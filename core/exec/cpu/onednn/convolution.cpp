@@ -14,11 +14,16 @@ namespace {
 
 using dnnl::memory;
 
+/// Is the filter stored in plain order?
+bool is_plain_filter(const ConvProblem& problem) {
+    return problem.layout.filter == "OIHW" || problem.layout.filter == filter_order;
+}
+
 /// A constant filter in plain G, O, I, H, W order, with the epilogue's factors and CONVOLUTION's mirroring worked in.
 std::vector<float> prepared_filter(const Tensor& filter, const ConvProblem& problem, const std::vector<float>& scale,
                                    bool backward) {
     std::vector<float> result;
-    if (problem.layout.filter == "OIHW" || problem.layout.filter == filter_order) {
+    if (is_plain_filter(problem)) {
         const std::span<const float> stored = filter.ref().as<float>();
         result.assign(stored.begin(), stored.end());
     } else {
@@ -182,15 +187,12 @@ CpuKernelChoice build(const CpuContext& context, const CpuGroupView& view, const
 
     const memory::desc stored = stored_weights(parts);
     if (const std::optional<Tensor>& filter = view.inputs[parts.filter].constant) {
-        const std::vector<float> plain = prepared_filter(*filter, parts.problem, epilogue.scale, parts.backward);
-        memory weights = owned_memory(context, stored, plain.data());
-        if (made.weights != stored) {
-            memory packed(made.weights, context.engine);
-            dnnl::stream stream = context.stream;
-            dnnl::reorder(weights, packed).execute(stream, weights, packed);
-            stream.wait();
-            weights = packed;
-        }
+        // A filter that is taken as it is stored is packed from the file itself.
+        const bool as_stored = is_plain_filter(parts.problem) && epilogue.scale.empty() && !parts.problem.geometry.flip;
+        std::vector<float> changed;
+        if (!as_stored) changed = prepared_filter(*filter, parts.problem, epilogue.scale, parts.backward);
+        const void* values = as_stored ? static_cast<const void*>(filter->bytes().data()) : changed.data();
+        const memory weights = packed_memory(context, stored, values, made.weights);
         choice.weight_bytes += made.weights.get_size();
         arguments.push_back({DNNL_ARG_WEIGHTS, weights});
     } else {

@@ -186,11 +186,9 @@ std::optional<CpuKernelChoice> build_integer_convolution(const CpuContext& conte
         read(0, channels_last(p.layout.src));
         std::vector<OnednnKernel::Argument> arguments = {{DNNL_ARG_SRC, kernel->input(0, image)}};
         const std::vector<std::int8_t> plain = prepared_filter(*filter.constant, p);
-        const std::optional<memory> packed =
-            reordered_now(context, owned_memory(context, stored, plain.data()), pd.weights_desc());
-        if (!packed) return std::nullopt;
+        const memory packed = packed_memory(context, stored, plain.data(), pd.weights_desc());
         choice.weight_bytes += pd.weights_desc().get_size();
-        arguments.push_back({DNNL_ARG_WEIGHTS, *packed});
+        arguments.push_back({DNNL_ARG_WEIGHTS, packed});
         if (has_bias && view.inputs[2].constant) {
             arguments.push_back({DNNL_ARG_BIAS, owned_memory(context, bias, view.inputs[2].constant->bytes().data())});
             choice.weight_bytes += bias.get_size();

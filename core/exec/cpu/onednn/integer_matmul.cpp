@@ -52,11 +52,9 @@ std::optional<CpuKernelChoice> build_integer_matmul(const CpuContext& context, c
         auto kernel = std::make_unique<OnednnKernel>(context);
         std::vector<OnednnKernel::Argument> arguments = {{DNNL_ARG_SRC, kernel->input(0, a)}};
         if (packs) {
-            const std::optional<memory> packed =
-                reordered_now(context, owned_memory(context, b, right.constant->bytes().data()), pd.weights_desc());
-            if (!packed) return std::nullopt;
+            const memory packed = packed_memory(context, b, right.constant->bytes().data(), pd.weights_desc());
             choice.weight_bytes = pd.weights_desc().get_size();
-            arguments.push_back({DNNL_ARG_WEIGHTS, *packed});
+            arguments.push_back({DNNL_ARG_WEIGHTS, packed});
         } else {
             arguments.push_back({DNNL_ARG_WEIGHTS, kernel->input(1, b)});
         }

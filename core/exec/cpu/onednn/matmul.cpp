@@ -52,15 +52,7 @@ CpuKernelChoice build(const CpuContext& context, const CpuGroupView& view, const
     read(0);
     arguments.push_back({DNNL_ARG_SRC, kernel->input(0, a)});
     if (packs) {
-        const memory stored = owned_memory(context, b, view.inputs[1].constant->bytes().data());
-        memory weights = stored;
-        if (pd.weights_desc() != b) {
-            weights = memory(pd.weights_desc(), context.engine);
-            dnnl::stream stream = context.stream;
-            memory from = stored;
-            dnnl::reorder(from, weights).execute(stream, from, weights);
-            stream.wait();
-        }
+        const memory weights = packed_memory(context, b, view.inputs[1].constant->bytes().data(), pd.weights_desc());
         choice.weight_bytes += pd.weights_desc().get_size();
         arguments.push_back({DNNL_ARG_WEIGHTS, weights});
     } else {

@@ -55,18 +55,15 @@ dnnl::memory owned_memory(const CpuContext& context, const dnnl::memory::desc& d
     return memory;
 }
 
-std::optional<dnnl::memory> reordered_now(const CpuContext& context, const dnnl::memory& from, const dnnl::memory::desc& to) {
-    if (from.get_desc() == to) return from;
-    try {
-        dnnl::memory result(to, context.engine);
-        dnnl::memory source = from;
-        dnnl::stream stream = context.stream;
-        dnnl::reorder(source, result).execute(stream, source, result);
-        stream.wait();
-        return result;
-    } catch (const dnnl::error&) {
-        return std::nullopt;
-    }
+dnnl::memory packed_memory(const CpuContext& context, const dnnl::memory::desc& from, const void* content,
+                           const dnnl::memory::desc& to) {
+    if (from == to) return owned_memory(context, from, content);
+    dnnl::memory stored(from, context.engine, const_cast<void*>(content)); // only read
+    dnnl::memory packed(to, context.engine);
+    dnnl::stream stream = context.stream;
+    dnnl::reorder(stored, packed).execute(stream, stored, packed);
+    stream.wait();
+    return packed;
 }
 
 } // namespace megascope

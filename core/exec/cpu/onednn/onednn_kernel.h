@@ -60,9 +60,9 @@ private:
 /// A memory with its own 64-byte aligned bytes.
 [[nodiscard]] dnnl::memory owned_memory(const CpuContext& context, const dnnl::memory::desc& desc, const void* content = nullptr);
 
-/// The bytes of `from` in the form `to`, now. Errors of oneDNN leave nothing.
-[[nodiscard]] std::optional<dnnl::memory> reordered_now(const CpuContext& context, const dnnl::memory& from,
-                                                        const dnnl::memory::desc& to);
+/// The bytes at `content`, which lie as `from` says, in a memory of their own in the form `to`, now. Throws dnnl::error.
+[[nodiscard]] dnnl::memory packed_memory(const CpuContext& context, const dnnl::memory::desc& from, const void* content,
+                                         const dnnl::memory::desc& to);
 
 /// oneDNN's int8 sums are exact only where the processor multiplies bytes into 32 bits at once.
 [[nodiscard]] bool exact_int8();
