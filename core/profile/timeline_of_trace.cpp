@@ -23,7 +23,7 @@ public:
     Expected<std::shared_ptr<const Timeline>> build() {
         sort_events();
         find_range();
-        slices_.resize(e_.tracks.size());
+        make_room();
         open_.resize(e_.tracks.size());
         waiting_.resize(e_.tracks.size());
         std::size_t done = 0;
@@ -32,6 +32,7 @@ public:
             event(i);
         }
         close_what_is_open();
+        order_ = {};
         rows();
         flows();
         warnings();
@@ -61,6 +62,14 @@ private:
             const double end = std::isfinite(e_.duration[i]) ? e_.time[i] + e_.duration[i] : e_.time[i];
             timeline_->end = std::max(timeline_->end, end);
         }
+    }
+
+    /// A list that grows by doubling holds its content twice for a while.
+    void make_room() {
+        std::vector<std::size_t> counts(e_.tracks.size());
+        for (const std::uint32_t i : order_) counts[e_.track[i].index()] += std::string_view("XBiIRnT").find(e_.phase[i]) != std::string_view::npos;
+        slices_.resize(counts.size());
+        for (std::size_t track = 0; track < counts.size(); ++track) slices_[track].reserve(counts[track]);
     }
 
     StringId name_of(std::uint32_t i) { return timeline_->strings.intern(e_.strings[e_.name[i]]); }
@@ -146,15 +155,15 @@ private:
     std::string async_key(std::uint32_t i) {
         std::string key(e_.strings[e_.category[i]]);
         key += '\0';
-        key += e_.strings[id_of(i)];
+        key += e_.ids[id_of(i)];
         key += '\0';
         key += e_.strings[e_.tracks[e_.track[i].index()].pid];
         return key;
     }
 
-    StringId id_of(std::uint32_t i) const {
+    TraceLinkId id_of(std::uint32_t i) const {
         const auto at = std::lower_bound(e_.with_id.begin(), e_.with_id.end(), TraceEventId(i));
-        return at != e_.with_id.end() && at->value() == i ? e_.id_of[static_cast<std::size_t>(at - e_.with_id.begin())] : StringId();
+        return at != e_.with_id.end() && at->value() == i ? e_.id_of[static_cast<std::size_t>(at - e_.with_id.begin())] : TraceLinkId();
     }
 
     void async_end(std::uint32_t i) {
@@ -234,6 +243,7 @@ private:
             row.group = title.substr(0, slash);
             row.title = title.substr(slash + 3);
             crossing_ += fill_row(row, slices_[t]);
+            slices_[t] = {}; // large traces: a row is held once
             row_of_track_[t] = static_cast<std::uint32_t>(timeline_->rows.size());
             timeline_->rows.push_back(std::move(row));
         }
@@ -253,7 +263,7 @@ private:
             std::uint32_t track;
         };
         std::unordered_map<std::uint64_t, Last> last; // by (id, category)
-        std::vector<std::pair<std::uint32_t, StringId>> events;
+        std::vector<std::pair<std::uint32_t, TraceLinkId>> events;
         for (std::size_t k = 0; k < e_.with_id.size(); ++k) {
             const std::uint32_t i = e_.with_id[k].value();
             if (std::string_view("stf").find(e_.phase[i]) != std::string_view::npos && std::isfinite(e_.time[i])) events.emplace_back(i, e_.id_of[k]);

@@ -140,13 +140,13 @@ void TraceBuilder::event(od::object object, std::uint64_t offset) {
 }
 
 /// The event's id: what "id2" told, or the token of "id", and the scope.
-StringId TraceBuilder::id_of(std::string_view token) {
+TraceLinkId TraceBuilder::id_of(std::string_view token) {
     const bool plain = id_.empty() && scope_.empty();
-    Seen& seen = seen_ids_[token_hash(token) % seen_ids_.size()];
+    SeenId& seen = seen_ids_[token_hash(token) % seen_ids_.size()];
     if (plain && seen.raw == token) return seen.id;
     if (id_.empty()) id_ = text_of_token(token);
     if (!scope_.empty()) id_ += "@" + scope_;
-    const StringId id = e_.strings.intern(id_);
+    const TraceLinkId id = e_.ids.intern(id_);
     if (plain) {
         seen.raw = token;
         seen.id = id;

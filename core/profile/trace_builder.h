@@ -41,7 +41,7 @@ private:
     void object_id(simdjson::ondemand::value& value);
     void metadata(simdjson::ondemand::value& value);
     TraceTrackId track_of();
-    StringId id_of(std::string_view token);
+    TraceLinkId id_of(std::string_view token);
     void apply_metadata(TraceTrackId id, StringId name);
 
     TraceEvents& e_;
@@ -54,12 +54,16 @@ private:
         std::string raw;
         StringId id;
     };
+    struct SeenId {
+        std::string raw;
+        TraceLinkId id;
+    };
     struct SeenTrack {
         std::string pid, tid;
         TraceTrackId id;
     };
     std::vector<Seen> seen_ = std::vector<Seen>(4096);
-    std::vector<Seen> seen_ids_ = std::vector<Seen>(4096);
+    std::vector<SeenId> seen_ids_ = std::vector<SeenId>(256);
     std::vector<SeenTrack> seen_tracks_ = std::vector<SeenTrack>(256);
     std::string_view pid_, tid_; ///< tokens of the event that is being read
     std::string id_, scope_, key_, scratch_, meta_text_;

@@ -30,7 +30,7 @@ std::string TraceEvents::track_title(TraceTrackId id) const {
 
 std::size_t TraceEvents::memory() const {
     const std::size_t per_event = sizeof(double) * 2 + sizeof(StringId) * 2 + sizeof(TraceTrackId) + sizeof(char) + sizeof(std::uint64_t);
-    return phase.capacity() * per_event + with_id.capacity() * (sizeof(TraceEventId) + sizeof(StringId));
+    return phase.capacity() * per_event + with_id.capacity() * (sizeof(TraceEventId) + sizeof(TraceLinkId)) + ids.memory();
 }
 
 } // namespace megascope

@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "base/mapped_file.h"
 #include "base/string_pool.h"
+#include "profile/trace_ids.h"
 
 namespace megascope {
 
@@ -46,7 +47,8 @@ struct TraceEvents {
     std::vector<std::uint64_t> offset; ///< where the event's object starts in `text`
     /// Flow and async events (s t f, b n e, S T p F, N O D): their id, with scope; parallel to `id_of`.
     std::vector<TraceEventId> with_id;
-    std::vector<StringId> id_of;
+    std::vector<TraceLinkId> id_of;
+    TraceIds ids; ///< the texts of `id_of`
 
     std::shared_ptr<const MappedFile> text; ///< the JSON (unpacked when the file was compressed)
     bool object_form = false;               ///< {"traceEvents": […]}, otherwise a bare array

@@ -96,7 +96,26 @@ private slots:
         QVERIFY(events);
         QCOMPARE((*events)->with_id.size(), 3U);
         QVERIFY((*events)->id_of[0] == (*events)->id_of[1]);
-        QCOMPARE((*events)->strings[(*events)->id_of[2]], std::string_view("0x9"));
+        QCOMPARE((*events)->ids[(*events)->id_of[2]], std::string_view("0x9"));
+    }
+
+    void manyIdsStayApart() {
+        // Numbers written as such and as texts: 5 and '5' are one id, which 50 or 05 is not.
+        std::string json = "[";
+        for (int round = 0; round < 2; ++round)
+            for (int i = 0; i < 5000; ++i) {
+                const std::string number = std::to_string(i * 7);
+                json += (json.size() > 1 ? "," : "") + std::string("{'ph':'") + (round == 0 ? "s" : "f") + "','ts':1,'pid':1,'tid':1,'id':" + (round == 0 ? number : "'" + number + "'") + "}";
+            }
+        const auto events = read_trace(text(json + ",{'ph':'s','ts':1,'pid':1,'tid':1,'id':'05'}]"));
+        QVERIFY2(events, events ? "" : events.error().text().c_str());
+        QCOMPARE((*events)->ids.size(), 5001U);
+        QCOMPARE((*events)->with_id.size(), 10001U);
+        for (std::size_t i = 0; i < 5000; ++i) {
+            QCOMPARE((*events)->ids[(*events)->id_of[i]], std::string_view(std::to_string(i * 7)));
+            QVERIFY((*events)->id_of[i] == (*events)->id_of[i + 5000]);
+        }
+        QCOMPARE((*events)->ids[(*events)->id_of[10000]], std::string_view("05"));
     }
 
     void aTimeRangeLeavesOthersOut() {
