@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 
 #include <nlohmann/json.hpp>
@@ -12,6 +13,10 @@
 namespace megascope {
 
 namespace {
+
+/// Frees a list's memory; assigning {} would keep it.
+template <class T>
+void give_back(std::vector<T>& list) { std::vector<T>().swap(list); }
 
 /// Pairs the events of a trace into slices, counters and flows.
 class TraceTimeline {
@@ -32,7 +37,7 @@ public:
             event(i);
         }
         close_what_is_open();
-        order_ = {};
+        give_back(order_);
         rows();
         flows();
         warnings();
@@ -243,7 +248,7 @@ private:
             row.group = title.substr(0, slash);
             row.title = title.substr(slash + 3);
             crossing_ += fill_row(row, slices_[t]);
-            slices_[t] = {}; // large traces: a row is held once
+            give_back(slices_[t]); // large traces: a row is held once
             row_of_track_[t] = static_cast<std::uint32_t>(timeline_->rows.size());
             timeline_->rows.push_back(std::move(row));
         }
@@ -257,32 +262,39 @@ private:
         }
     }
 
+    /// The flow events of an id and category stand one after the other in time; each but a start is tied to the one before it.
     void flows() {
-        struct Last {
-            double time;
-            std::uint32_t track;
+        struct Event {
+            std::uint32_t event;
+            TraceLinkId id;
         };
-        std::unordered_map<std::uint64_t, Last> last; // by (id, category)
-        std::vector<std::pair<std::uint32_t, TraceLinkId>> events;
+        std::vector<Event> events;
         for (std::size_t k = 0; k < e_.with_id.size(); ++k) {
             const std::uint32_t i = e_.with_id[k].value();
-            if (std::string_view("stf").find(e_.phase[i]) != std::string_view::npos && std::isfinite(e_.time[i])) events.emplace_back(i, e_.id_of[k]);
+            if (is_flow(i)) events.push_back({i, e_.id_of[k]});
         }
-        std::stable_sort(events.begin(), events.end(), [&](const auto& a, const auto& b) { return e_.time[a.first] < e_.time[b.first]; });
-        for (const auto& [i, id] : events) {
-            const std::uint64_t key = (std::uint64_t{id.value()} << 32) | e_.category[i].value();
-            const std::uint32_t track = e_.track[i].value();
-            if (e_.phase[i] != 's') {
-                const auto from = last.find(key);
-                if (from == last.end()) {
-                    ++flow_without_start_;
-                } else if (row_of_track_[from->second.track] != invalid_row && row_of_track_[track] != invalid_row) {
-                    timeline_->flows.push_back({from->second.time, e_.time[i], row_of_track_[from->second.track], row_of_track_[track], name_of(i)});
-                }
-            }
-            last[key] = {e_.time[i], track};
+        const auto key = [&](const Event& e) { return std::pair(e.id, e_.category[e.event]); };
+        std::sort(events.begin(), events.end(), [&](const Event& a, const Event& b) {
+            return std::tuple(a.id, e_.category[a.event], e_.time[a.event], a.event) < std::tuple(b.id, e_.category[b.event], e_.time[b.event], b.event);
+        });
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> ties; // (from, to)
+        for (std::size_t k = 0; k < events.size(); ++k) {
+            const std::uint32_t to = events[k].event;
+            if (e_.phase[to] == 's') continue;
+            if (k == 0 || key(events[k - 1]) != key(events[k])) ++flow_without_start_;
+            else if (row_of(events[k - 1].event) != invalid_row && row_of(to) != invalid_row) ties.emplace_back(events[k - 1].event, to);
         }
+        give_back(events);
+        std::sort(ties.begin(), ties.end(), [&](const auto& a, const auto& b) { return std::pair(e_.time[a.second], a.second) < std::pair(e_.time[b.second], b.second); });
+        timeline_->flows.reserve(ties.size());
+        for (const auto& [from, to] : ties) timeline_->flows.push_back({e_.time[from], e_.time[to], row_of(from), row_of(to), name_of(to)});
     }
+
+    bool is_flow(std::uint32_t i) const {
+        const char phase = e_.phase[i];
+        return (phase == 's' || phase == 't' || phase == 'f') && std::isfinite(e_.time[i]);
+    }
+    std::uint32_t row_of(std::uint32_t i) const { return row_of_track_[e_.track[i].index()]; }
 
     void warnings() {
         timeline_->warnings = e_.warnings;

@@ -105,9 +105,10 @@ private slots:
         for (int round = 0; round < 2; ++round)
             for (int i = 0; i < 5000; ++i) {
                 const std::string number = std::to_string(i * 7);
-                json += (json.size() > 1 ? "," : "") + std::string("{'ph':'") + (round == 0 ? "s" : "f") + "','ts':1,'pid':1,'tid':1,'id':" + (round == 0 ? number : "'" + number + "'") + "}";
+                json.append(round == 0 ? "{'ph':'s','ts':1,'pid':1,'tid':1,'id':" : "{'ph':'f','ts':1,'pid':1,'tid':1,'id':'").append(number).append(round == 0 ? "}," : "'},");
             }
-        const auto events = read_trace(text(json + ",{'ph':'s','ts':1,'pid':1,'tid':1,'id':'05'}]"));
+        json.append("{'ph':'s','ts':1,'pid':1,'tid':1,'id':'05'}]");
+        const auto events = read_trace(text(json));
         QVERIFY2(events, events ? "" : events.error().text().c_str());
         QCOMPARE((*events)->ids.size(), 5001U);
         QCOMPARE((*events)->with_id.size(), 10001U);
