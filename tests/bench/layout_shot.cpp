@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
         diff.resize(size[0].toInt(), size[1].toInt());
         diff.show();
         diff.setGraphs({graph, std::make_shared<GraphInfo>(infer_graph(*graph)), arguments[1]}, {second, std::make_shared<GraphInfo>(infer_graph(*second)), other});
-        while (!diff.diff() || diff.first()->busy() || diff.second()->busy()) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
+        while (!diff.differences() || diff.first()->busy() || diff.second()->busy()) QApplication::processEvents(QEventLoop::WaitForMoreEvents);
         if (flag("--next")) diff.showNextDifference();
         QElapsedTimer rest;
         rest.start();
