@@ -6,6 +6,7 @@
 
 #include "base/not_enough_memory.h"
 #include "exec/constants.h"
+#include "exec/cpu/onednn/packed_weights.h"
 #include "exec/cpu/shape_plan.h"
 #include "exec/forward.h"
 #include "exec/order.h"
@@ -36,6 +37,7 @@ public:
                std::vector<Tensor> constants)
         : graph_(std::move(graph)), options_(options), order_(std::move(order)), constants_(std::move(constants)) {
         context_.threads = CpuThreads(options.threads);
+        context_.packed = std::make_shared<PackedWeights>();
         context_.winograd = !options.unfused; // the unfused plan is the one to compare with
     }
 

@@ -15,12 +15,15 @@
 
 namespace megascope {
 
+class PackedWeights;
+
 /// What every kernel builder may use: one oneDNN engine, the number of threads. Owned by the program.
 struct CpuContext {
     dnnl::engine engine{dnnl::engine::kind::cpu, 0};
     dnnl::stream stream{engine};
     CpuThreads threads;
     bool winograd = true; ///< may convolutions take Winograd's algorithm?
+    std::shared_ptr<PackedWeights> packed; ///< of the plans of one graph; null: every kernel packs its own
 };
 
 /// One kernel, built for known shapes, dtypes and layouts. Used by one thread at a time (it may spread its work itself).
@@ -58,7 +61,7 @@ struct CpuKernelChoice {
     std::vector<bool> input_unused;    ///< the kernel does not read this input (baked in at build time); empty = reads all
     std::vector<Layout> output_layouts;
     std::size_t scratch_bytes = 0;
-    std::size_t weight_bytes = 0; ///< constants that the kernel holds itself
+    std::size_t weight_bytes = 0; ///< constants that the kernel holds, maybe together with kernels of other plans
     /// The output may (or, with `accumulates`, must) lie in this input's memory; -1 = in none.
     int in_place_input = -1;
     /// The kernel adds to what is in its output: when the input's memory cannot be given away it is copied first.

@@ -4,6 +4,7 @@
 
 #include "exec/cpu/builders.h"
 #include "exec/cpu/image_layout.h"
+#include "exec/cpu/onednn/packed_weights.h"
 #include "exec/cpu/onednn/post_ops.h"
 #include "exec/reference/axis_layout.h"
 #include "exec/reference/conv_problem.h"
@@ -187,14 +188,18 @@ CpuKernelChoice build(const CpuContext& context, const CpuGroupView& view, const
 
     const memory::desc stored = stored_weights(parts);
     if (const std::optional<Tensor>& filter = view.inputs[parts.filter].constant) {
-        // A filter that is taken as it is stored is packed from the file itself.
-        const bool as_stored = is_plain_filter(parts.problem) && epilogue.scale.empty() && !parts.problem.geometry.flip;
-        std::vector<float> changed;
-        if (!as_stored) changed = prepared_filter(*filter, parts.problem, epilogue.scale, parts.backward);
-        const void* values = as_stored ? static_cast<const void*>(filter->bytes().data()) : changed.data();
-        const memory weights = packed_memory(context, stored, values, made.weights);
+        const auto pack = [&] {
+            // A filter that is taken as it is stored is packed from the file itself.
+            const bool as_stored = is_plain_filter(parts.problem) && epilogue.scale.empty() && !parts.problem.geometry.flip;
+            if (as_stored) return packed_memory(context, stored, filter->bytes().data(), made.weights);
+            const std::vector<float> changed = prepared_filter(*filter, parts.problem, epilogue.scale, parts.backward);
+            return packed_memory(context, stored, changed.data(), made.weights);
+        };
+        const auto weights = shared_weights(
+            context, PackedWeights::key(view, parts.filter, made.weights, epilogue.scale), pack);
+        kernel->hold(weights);
         choice.weight_bytes += made.weights.get_size();
-        arguments.push_back({DNNL_ARG_WEIGHTS, weights});
+        arguments.push_back({DNNL_ARG_WEIGHTS, *weights});
     } else {
         read(parts.filter, Layout::plain(view.inputs[parts.filter].shape.ndim()));
         memory weights = kernel->input(parts.filter, stored);

@@ -7,6 +7,7 @@
 #include "exec/cpu/builders.h"
 #include "exec/cpu/image_layout.h"
 #include "exec/cpu/onednn/onednn_kernel.h"
+#include "exec/cpu/onednn/packed_weights.h"
 #include "exec/cpu/vector/convert.h"
 #include "exec/cpu/vector/formulas.h"
 #include "exec/reference/axis_layout.h"
@@ -185,10 +186,13 @@ std::optional<CpuKernelChoice> build_integer_convolution(const CpuContext& conte
         auto kernel = std::make_unique<OnednnKernel>(context);
         read(0, channels_last(p.layout.src));
         std::vector<OnednnKernel::Argument> arguments = {{DNNL_ARG_SRC, kernel->input(0, image)}};
-        const std::vector<std::int8_t> plain = prepared_filter(*filter.constant, p);
-        const memory packed = packed_memory(context, stored, plain.data(), pd.weights_desc());
+        const auto packed = shared_weights(context, PackedWeights::key(view, 1, pd.weights_desc()), [&] {
+            const std::vector<std::int8_t> plain = prepared_filter(*filter.constant, p);
+            return packed_memory(context, stored, plain.data(), pd.weights_desc());
+        });
+        kernel->hold(packed);
         choice.weight_bytes += pd.weights_desc().get_size();
-        arguments.push_back({DNNL_ARG_WEIGHTS, packed});
+        arguments.push_back({DNNL_ARG_WEIGHTS, *packed});
         if (has_bias && view.inputs[2].constant) {
             arguments.push_back({DNNL_ARG_BIAS, owned_memory(context, bias, view.inputs[2].constant->bytes().data())});
             choice.weight_bytes += bias.get_size();

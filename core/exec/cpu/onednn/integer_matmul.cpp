@@ -2,6 +2,7 @@
 
 #include "exec/cpu/builders.h"
 #include "exec/cpu/onednn/onednn_kernel.h"
+#include "exec/cpu/onednn/packed_weights.h"
 
 namespace megascope {
 namespace {
@@ -52,9 +53,12 @@ std::optional<CpuKernelChoice> build_integer_matmul(const CpuContext& context, c
         auto kernel = std::make_unique<OnednnKernel>(context);
         std::vector<OnednnKernel::Argument> arguments = {{DNNL_ARG_SRC, kernel->input(0, a)}};
         if (packs) {
-            const memory packed = packed_memory(context, b, right.constant->bytes().data(), pd.weights_desc());
+            const auto packed = shared_weights(context, PackedWeights::key(view, 1, pd.weights_desc()), [&] {
+                return packed_memory(context, b, right.constant->bytes().data(), pd.weights_desc());
+            });
+            kernel->hold(packed);
             choice.weight_bytes = pd.weights_desc().get_size();
-            arguments.push_back({DNNL_ARG_WEIGHTS, packed});
+            arguments.push_back({DNNL_ARG_WEIGHTS, *packed});
         } else {
             arguments.push_back({DNNL_ARG_WEIGHTS, kernel->input(1, b)});
         }

@@ -1,6 +1,7 @@
 // MatrixMul and BatchedMatrixMul of floats through oneDNN.
 
 #include "exec/cpu/builders.h"
+#include "exec/cpu/onednn/packed_weights.h"
 #include "exec/cpu/onednn/post_ops.h"
 
 namespace megascope {
@@ -52,9 +53,12 @@ CpuKernelChoice build(const CpuContext& context, const CpuGroupView& view, const
     read(0);
     arguments.push_back({DNNL_ARG_SRC, kernel->input(0, a)});
     if (packs) {
-        const memory weights = packed_memory(context, b, view.inputs[1].constant->bytes().data(), pd.weights_desc());
+        const auto weights = shared_weights(context, PackedWeights::key(view, 1, pd.weights_desc()), [&] {
+            return packed_memory(context, b, view.inputs[1].constant->bytes().data(), pd.weights_desc());
+        });
+        kernel->hold(weights);
         choice.weight_bytes += pd.weights_desc().get_size();
-        arguments.push_back({DNNL_ARG_WEIGHTS, weights});
+        arguments.push_back({DNNL_ARG_WEIGHTS, *weights});
     } else {
         read(1);
         arguments.push_back({DNNL_ARG_WEIGHTS, kernel->input(1, b)});

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "exec/cpu/kernel.h"
@@ -28,6 +30,9 @@ public:
     /// Appends a primitive. The memories are kept alive.
     void add(const dnnl::primitive& primitive, const std::vector<Argument>& arguments);
 
+    /// Keeps what others look for, as long as this kernel lives.
+    void hold(std::shared_ptr<const dnnl::memory> weights) { held_.push_back(std::move(weights)); }
+
     [[nodiscard]] std::size_t scratch_bytes() const { return scratch_bytes_; }
 
     Expected<void> run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
@@ -54,6 +59,7 @@ private:
     dnnl::stream stream_;
     std::vector<Binding> bindings_;
     std::vector<Call> calls_;
+    std::vector<std::shared_ptr<const dnnl::memory>> held_;
     std::size_t scratch_bytes_ = 0;
 };
 
