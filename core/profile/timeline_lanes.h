@@ -12,13 +12,26 @@ namespace megascope {
 struct LaneRun {
     double start = 0;          ///< microseconds
     double end = 0;
-    std::uint32_t slice = 0;   ///< index into the row: the only one, or the longest one seen of several
+    std::uint32_t slice = 0;   ///< index into the row: the only one, or one of several
     std::uint32_t count = 1;   ///< how many slices the run may stand for; 1 = exactly `slice`
+    StringId name;             ///< of `slice`
 };
 
 /// One depth of one row: indices of its slices, which do not overlap and are sorted by start.
 struct TimelineLane {
+    /// A stretch of `block` neighbours (fewer at the lane's end).
+    struct Block {
+        double start = 0;        ///< microseconds, of its first slice
+        double end = 0;          ///< microseconds, of its last one
+        std::uint32_t slice = 0; ///< the longest one
+        StringId name;           ///< of `slice`
+    };
+    static constexpr std::size_t block = 16;
+
     std::vector<std::uint32_t> slices;
+    /// What a view of everything is drawn from: a pixel that covers hundreds of slices looks at some blocks that stand side by side,
+    /// not at slices all over the row's columns.
+    std::vector<Block> blocks;
 };
 
 /// Index for drawing: per row, per depth.
@@ -28,7 +41,8 @@ struct TimelineLanes {
 [[nodiscard]] TimelineLanes build_lanes(const Timeline& timeline);
 
 /// What to draw of a lane between two times when a pixel covers `microseconds_per_pixel`. Slices narrower than a pixel are merged:
-/// the work is O(pixels × log n), whatever the number of slices. Runs come in time order.
+/// the work is O(pixels × log n), whatever the number of slices. Runs come in time order. Where a pixel covers whole blocks, runs end
+/// where blocks do.
 void collect_runs(const TimelineRow& row, const TimelineLane& lane, double begin, double end, double microseconds_per_pixel,
                   std::vector<LaneRun>& out);
 

@@ -287,11 +287,6 @@ bool TimelineView::showNextFound(bool backwards) {
     return true;
 }
 
-QColor TimelineView::nameColour(StringId name) const {
-    const int hue = static_cast<int>((name.value() * 2654435761U) >> 16) % 360;
-    return isDark(palette()) ? QColor::fromHsl(hue, 70, 95) : QColor::fromHsl(hue, 110, 205);
-}
-
 std::optional<TimelineView::Place> TimelineView::placeAt(QPoint position) const {
     if (!scene_ || !canvas().contains(position)) return std::nullopt;
     const int y = position.y() - rulerHeight + scroll_->value();

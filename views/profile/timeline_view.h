@@ -115,7 +115,7 @@ private:
     void mark(std::optional<std::uint32_t> source);
     void bringIntoView(const Place& place);
     [[nodiscard]] std::optional<Place> nextFound(bool backwards) const;
-    [[nodiscard]] QColor nameColour(StringId name) const;
+    void chooseFills();
     [[nodiscard]] QRect canvas() const;
 
     std::shared_ptr<const TimelineScene> scene_;
@@ -132,6 +132,12 @@ private:
     bool flowsShown_ = true;
     std::optional<std::pair<double, double>> range_;
     std::vector<LaneRun> runs_; ///< scratch of paintRow
+    /// A name's fill and the text on it, by the name's hue; made anew when the palette turns dark or light.
+    struct Fill {
+        QColor fill, text;
+    };
+    std::vector<Fill> fills_;
+    bool darkFills_ = false;
 
     enum class Drag { none, pan, range };
     Drag drag_ = Drag::none;

@@ -18,15 +18,30 @@ using namespace timeline_metrics;
 
 constexpr std::size_t mostFlows = 300; ///< arrows in sight; beyond, only those of the selection are drawn
 
+constexpr int hues = 360;
+std::size_t hueOf(StringId name) { return ((name.value() * 2654435761U) >> 16) % hues; }
+
 QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
 
 } // namespace
+
+void TimelineView::chooseFills() {
+    const bool dark = isDark(palette());
+    if (!fills_.empty() && dark == darkFills_) return;
+    darkFills_ = dark;
+    fills_.clear();
+    for (int hue = 0; hue < hues; ++hue) {
+        const QColor fill = (dark ? QColor::fromHsl(hue, 70, 95) : QColor::fromHsl(hue, 110, 205)).toRgb();
+        fills_.push_back({fill, readableOn(fill)});
+    }
+}
 
 void TimelineView::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.fillRect(rect(), palette().base());
     const QRect area = canvas();
     if (scene_) {
+        chooseFills();
         painter.setClipRect(0, rulerHeight, width(), area.height());
         for (const Band& band : bands_) {
             const int top = rulerHeight + band.top - scroll_->value();
@@ -122,6 +137,7 @@ void TimelineView::paintRow(QPainter& painter, const Band& band, int top) {
     const auto& lanes = scene_->lanes.rows[band.index];
     const QRect area = canvas();
     const ThemeColours colours = themeColours(palette());
+    const QColor notFound = palette().color(QPalette::AlternateBase);
     const QFontMetrics metrics(font());
     for (std::size_t depth = 0; depth < lanes.size(); ++depth) {
         const int y = top + static_cast<int>(depth) * laneHeight + 2;
@@ -133,10 +149,9 @@ void TimelineView::paintRow(QPainter& painter, const Band& band, int top) {
             const double x1 = std::min(axis_.toPixel(run.end), axis_.width + 1);
             const int left = area.left() + static_cast<int>(std::floor(x0));
             const int w = std::max(1, static_cast<int>(std::ceil(x1) - std::floor(x0)) - (x1 - x0 > 3 ? 1 : 0));
-            const StringId name = row.name[run.slice];
-            const bool found = searchHits_.empty() || searchHits_[name.index()];
-            QColor fill = colour_ ? colour_(row, run.slice) : nameColour(name);
-            if (!found) fill = palette().color(QPalette::AlternateBase);
+            const bool found = searchHits_.empty() || searchHits_[run.name.index()];
+            const Fill& ofName = fills_[hueOf(run.name)];
+            const QColor fill = !found ? notFound : colour_ ? colour_(row, run.slice) : ofName.fill;
             const QRect box(left, y, w, laneHeight - 2);
             painter.fillRect(box, fill);
             if (run.count > 1) continue;
@@ -152,8 +167,8 @@ void TimelineView::paintRow(QPainter& painter, const Band& band, int top) {
                 painter.setFont(font());
                 const QRect inside = box.intersected(area).adjusted(4, 0, -4, 0);
                 if (inside.width() < 16) continue;
-                painter.setPen(readableOn(fill));
-                painter.drawText(inside, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(text(timeline.strings[name]), Qt::ElideRight, inside.width()));
+                painter.setPen(colour_ ? readableOn(fill) : ofName.text);
+                painter.drawText(inside, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(text(timeline.strings[run.name]), Qt::ElideRight, inside.width()));
             }
         }
     }

@@ -1,5 +1,7 @@
 #include <QtTest>
 
+#include <cmath>
+
 #include "profile/timeline_lanes.h"
 #include "profile/timeline_rows.h"
 
@@ -41,6 +43,28 @@ private slots:
         std::uint64_t total = 0;
         for (const LaneRun& run : runs) total += run.count;
         QCOMPARE(total, 100000U); // nothing is lost
+    }
+
+    void crowdedPixelsAreMadeOfWholeBlocks() {
+        // A thousand slices a pixel, 16 a block: a run lacks less than a block of its pixel, so there are at most 100000 / 984 of them
+        // and the one that leads to the first border.
+        std::vector<TimelineSlice> slices;
+        for (std::uint32_t i = 0; i < 100000; ++i) slices.push_back({i * 0.01, i * 0.01 + (i == 40005 ? 0.009 : 0.005), {}, i, false});
+        const auto t = timeline_with(slices);
+        const TimelineLanes lanes = build_lanes(*t);
+        for (const double begin : {0.0, 0.033, 123.456}) {
+            std::vector<LaneRun> runs;
+            collect_runs(t->rows[0], lanes.rows[0][0], begin, 1000, 10, runs);
+            QVERIFY(runs.size() <= 103);
+            std::uint64_t total = 0;
+            for (std::size_t i = 0; i < runs.size(); ++i) {
+                QVERIFY(runs[i].end - runs[i].start < 10);
+                if (i > 0) QVERIFY(runs[i].start > runs[i - 1].end);
+                total += runs[i].count;
+            }
+            QCOMPARE(total, 100000U - static_cast<std::uint64_t>(std::ceil((begin - 0.005) / 0.01 > 0 ? (begin - 0.005) / 0.01 : 0)));
+        }
+        QCOMPARE(lanes.rows[0][0].blocks[40005 / 16].slice, 40005U); // the longest one
     }
 
     void onlyTheVisiblePartIsVisited() {
