@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QImage>
 #include <QWidget>
 
 #include <functional>
@@ -132,6 +133,7 @@ private:
     bool flowsShown_ = true;
     std::optional<std::pair<double, double>> range_;
     std::vector<LaneRun> runs_; ///< scratch of paintRow
+    QImage narrow_;             ///< scratch of paintRow: a lane's runs of a pixel or two, drawn as one picture
     /// A name's fill and the text on it, by the name's hue; made anew when the palette turns dark or light.
     struct Fill {
         QColor fill, text;

@@ -139,11 +139,17 @@ void TimelineView::paintRow(QPainter& painter, const Band& band, int top) {
     const ThemeColours colours = themeColours(palette());
     const QColor notFound = palette().color(QPalette::AlternateBase);
     const QFontMetrics metrics(font());
+    const QSize laneSize(area.width(), laneHeight - 2);
+    if (narrow_.size() != laneSize) narrow_ = QImage(laneSize, QImage::Format_ARGB32_Premultiplied);
     for (std::size_t depth = 0; depth < lanes.size(); ++depth) {
         const int y = top + static_cast<int>(depth) * laneHeight + 2;
         if (y + laneHeight < rulerHeight || y > height()) continue;
         runs_.clear();
         collect_runs(row, lanes[depth], axis_.begin, axis_.end, axis_.perPixel(), runs_);
+        // Thousands of rectangles a pixel wide: their columns are set in one line, which is drawn once.
+        auto* line = reinterpret_cast<QRgb*>(narrow_.scanLine(0));
+        std::fill_n(line, laneSize.width(), QRgb{0});
+        bool anyNarrow = false;
         for (const LaneRun& run : runs_) {
             const double x0 = std::max(axis_.toPixel(run.start), -1.0);
             const double x1 = std::min(axis_.toPixel(run.end), axis_.width + 1);
@@ -152,6 +158,13 @@ void TimelineView::paintRow(QPainter& painter, const Band& band, int top) {
             const bool found = searchHits_.empty() || searchHits_[run.name.index()];
             const Fill& ofName = fills_[hueOf(run.name)];
             const QColor fill = !found ? notFound : colour_ ? colour_(row, run.slice) : ofName.fill;
+            if (run.count > 1 && fill.alpha() == 255) {
+                const int first = std::max(left - area.left(), 0);
+                const int last = std::min(left - area.left() + w, laneSize.width());
+                for (int x = first; x < last; ++x) line[x] = fill.rgb();
+                anyNarrow = true;
+                continue;
+            }
             const QRect box(left, y, w, laneHeight - 2);
             painter.fillRect(box, fill);
             if (run.count > 1) continue;
@@ -171,6 +184,9 @@ void TimelineView::paintRow(QPainter& painter, const Band& band, int top) {
                 painter.drawText(inside, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(text(timeline.strings[run.name]), Qt::ElideRight, inside.width()));
             }
         }
+        if (!anyNarrow) continue;
+        for (int other = 1; other < laneSize.height(); ++other) std::copy_n(line, laneSize.width(), reinterpret_cast<QRgb*>(narrow_.scanLine(other)));
+        painter.drawImage(area.left(), y, narrow_);
     }
 }
 
