@@ -107,6 +107,10 @@ void GraphController::buildMenu(QMenu* menu) {
         logarithmic_ = on;
         emit colourChosen();
     });
+    QAction* clip = colours->addAction(tr("Clip the highest 5 %"));
+    clip->setToolTip(tr("A few very large numbers leave little colour for the others"));
+    clip->setCheckable(true);
+    connect(clip, &QAction::toggled, graph_, [this](bool on) { graph_->setColumnClip(on ? 0.95 : 1); });
     QMenu* labels = menu->addMenu(tr("Edge &text"));
     auto* label_group = new QActionGroup(this);
     const QList<std::pair<QString, EdgeLabel>> texts = {{tr("None"), EdgeLabel::none}, {tr("Var name"), EdgeLabel::name}, {tr("Shape"), EdgeLabel::shape}, {tr("dtype"), EdgeLabel::dtype}};

@@ -52,7 +52,7 @@ QString testcaseHelp() {
 
 QString windowHelp() {
     return tr("<h3>Everywhere</h3>") + QStringLiteral("<table>") + row(tr("Ctrl+O"), tr("open a model, profile or trace")) + row(tr("Ctrl+K"), tr("find operators, vars, commands, recent files")) +
-           row(tr("Ctrl+F"), tr("filter the table")) + row(QStringLiteral("F5 / Shift+F5"), tr("run / stop")) + row(QStringLiteral("F6"), tr("profile")) +
+           row(tr("Ctrl+F"), tr("find in the graph; filter the table when the table has the keyboard")) + row(QStringLiteral("F5 / Shift+F5"), tr("run / stop")) + row(QStringLiteral("F6"), tr("profile")) +
            row(tr("Alt+← / Alt+→"), tr("walk through the selections")) + row(tr("Ctrl+1, 2, 3"), tr("perspectives")) + QStringLiteral("</table>");
 }
 

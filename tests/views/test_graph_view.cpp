@@ -293,6 +293,12 @@ private slots:
         };
         QCOMPARE(colour(nodeOf(2)).rgb(), viridis(1).rgb());
         QCOMPARE(colour(nodeOf(3)).rgb(), viridis(0).rgb());
+        view_->setColumnColors({{}, {}, 8.0, 4.0}, "time", false, "s");
+        view_->setColumnClip(0.5); // 4 is the higher one of the lower half
+        const QImage clipped = view_->grab().toImage();
+        const LayoutRect& lower = view_->picture()->layout.nodes[nodeOf(3)];
+        QCOMPARE(clipped.pixelColor(view_->toWidget({lower.x + 6, lower.center_y()}).toPoint()).rgb(), viridis(1).rgb());
+        view_->setColumnClip(1);
         view_->clearColumnColors();
         QVERIFY(view_->grab().toImage().pixelColor(view_->toWidget({view_->picture()->layout.nodes[nodeOf(2)].x + 6,
                                                                     view_->picture()->layout.nodes[nodeOf(2)].center_y()}).toPoint()) != viridis(1));

@@ -101,6 +101,9 @@ public slots:
     /// `unit` formats values: "s" as times, "B" as bytes, other as numbers.
     void setColumnColors(std::vector<std::optional<double>> per_opr, const QString& legend, bool logarithmic, const QString& unit = {});
     void clearColumnColors();
+    /// Column colours end at this share (0 to 1) of the boxes with a number, in order of their numbers: all above share the last
+    /// colour, and the legend says so. 1: nothing is clipped.
+    void setColumnClip(double share);
     /// Fills boxes by class, with a legend: `mark_of` by OprId is 0 (not marked) or 1 + an index into `marks`. A group shows the
     /// highest number in it. Takes the place of column colours. Empty `marks` ends it.
     void setMarks(std::vector<std::uint8_t> mark_of, std::vector<megascope::GraphMark> marks);
@@ -222,8 +225,10 @@ private:
         QString legend, unit;
         bool logarithmic = false;
         double low = 0, high = 0; ///< among what is shown
+        bool clipped = false; ///< some numbers are above `high`
     };
     std::optional<Column> column_;
+    double column_clip_ = 1;
     std::vector<std::uint8_t> mark_of_;
     std::vector<GraphMark> marks_;
 

@@ -30,6 +30,13 @@ void GraphView::clearColumnColors() {
     update();
 }
 
+void GraphView::setColumnClip(double share) {
+    column_clip_ = std::clamp(share, 0.0, 1.0);
+    applyColours();
+    minimap_->setPicture(picture_, paint_);
+    update();
+}
+
 void GraphView::setMarks(std::vector<std::uint8_t> mark_of, std::vector<GraphMark> marks) {
     mark_of_ = std::move(mark_of);
     marks_ = std::move(marks);
@@ -100,6 +107,20 @@ void GraphView::applyColours() {
         high = std::max(high, *v);
     }
     if (low > high) low = high = 0;
+    column_->clipped = false;
+    if (column_clip_ < 1) {
+        std::vector<double> order;
+        for (const auto& v : values)
+            if (v && (!column_->logarithmic || *v > 0)) order.push_back(*v);
+        if (!order.empty()) {
+            // The number that `column_clip_` of all do not exceed.
+            const auto rank = static_cast<std::size_t>(std::ceil(column_clip_ * static_cast<double>(order.size())));
+            const auto at = order.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
+            std::nth_element(order.begin(), at, order.end());
+            column_->clipped = *at < high;
+            high = *at;
+        }
+    }
     if (!column_->logarithmic) low = std::min(low, 0.0);
     column_->low = low;
     column_->high = high;
@@ -109,7 +130,7 @@ void GraphView::applyColours() {
         double t = 0;
         if (column_->logarithmic) t = *values[i] <= 0 || high <= low ? 0 : std::log(*values[i] / low) / std::log(high / low);
         else t = high > low ? (*values[i] - low) / (high - low) : 0;
-        paint_.colours[i] = viridis(t);
+        paint_.colours[i] = viridis(*values[i] > high ? 1 : t);
     }
 }
 
@@ -119,8 +140,8 @@ void GraphView::paintLegend(QPainter& painter) const {
         return column_->unit == QStringLiteral("s") ? secondsText(v) : column_->unit == QStringLiteral("B") ? bytesText(v) : numberText(v, 3);
     };
     const QFontMetricsF metrics(font());
-    const QString title = column_->legend + (column_->logarithmic ? tr(" (log)") : QString());
-    const QString low = text(column_->low), high = text(column_->high);
+    const QString title = column_->legend + (column_->logarithmic ? tr(" (log)") : QString()) + (column_->clipped ? tr(", clipped at %1 %").arg(std::lround(column_clip_ * 100)) : QString());
+    const QString low = text(column_->low), high = (column_->clipped ? QStringLiteral("≥ ") : QString()) + text(column_->high);
     const double bar = 140, w = std::max(bar, metrics.horizontalAdvance(title)) + 20, h = 2 * metrics.height() + 26;
     const QRectF box(12, height() - h - 12, w, h);
     QColor back = style_.background;

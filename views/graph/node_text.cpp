@@ -221,7 +221,7 @@ QString group_tooltip(const GraphStructure& structure, GroupId id) {
     const Group& g = structure.groups->group(id);
     QString s = QStringLiteral("<b>%1</b>").arg(text(g.path.empty() ? g.title : g.path).toHtmlEscaped());
     s += QStringLiteral("<br>") + tr("%1 operators").arg(g.total);
-    if (g.alike > 1) s += QStringLiteral("<br>") + tr("%1 of %2 alike").arg(g.alike_index + 1).arg(g.alike);
+    if (g.alike > 1) s += QStringLiteral("<br>") + tr("×%2: repeated %2 times; this is number %1").arg(g.alike_index + 1).arg(g.alike);
     std::map<std::string_view, int> counts;
     std::vector<GroupId> open{id};
     while (!open.empty()) {
