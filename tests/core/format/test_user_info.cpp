@@ -45,7 +45,7 @@ private slots:
     void whatIsNoPickleIsNamed() {
         const UserInfo info = read_user_info("plain text");
         QVERIFY(!info.pickle);
-        QVERIFY2(info.problem.starts_with("10 bytes "), info.problem.c_str());
+        QVERIFY2(info.problem.starts_with("10 bytes, not a readable pickle: "), info.problem.c_str());
     }
 
     void bytesBehindThePickleAreMentioned() {
