@@ -84,8 +84,12 @@ Expected<std::shared_ptr<const OpenedModel>> DocumentController::readModelFile(c
 
 Expected<std::shared_ptr<const DocumentController::Opened>> DocumentController::openFile(const QString& path, const ReadOptions& options, bool& mayBeEncrypted,
                                                                                          const CancelToken& cancel, const Progress& progress) {
-    MGS_ASSIGN(auto file, MappedFile::open(std::filesystem::path(path.toStdU16String())));
     auto opened = std::make_shared<Opened>();
+    if (looksLikeRunRecord(path)) {
+        MGS_ASSIGN(opened->record, readRunRecord(path, cancel, progress));
+        return opened;
+    }
+    MGS_ASSIGN(auto file, MappedFile::open(std::filesystem::path(path.toStdU16String())));
     const Sniffed sniffed = sniff(file->bytes());
     switch (sniffed.kind) {
     case FileKind::profile_json:
@@ -125,6 +129,8 @@ void DocumentController::open(const QString& path, const ReadOptions& options) {
             }
             if ((*result)->model) {
                 setModel((*result)->model);
+            } else if ((*result)->record) {
+                emit recordOpened((*result)->record);
             } else if ((*result)->memory) {
                 emit staticMemoryOpened(path, (*result)->memory);
             } else {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "app/gui/run_record.h"
 #include "format/model.h"
 #include "format/reader.h"
 #include "format/static_memory.h"
@@ -66,6 +67,7 @@ signals:
     void modelOpened(std::shared_ptr<const megascope::OpenedModel> model);
     void modelClosed();
     void profileOpened(std::shared_ptr<const megascope::OpenedProfile> profile);
+    void recordOpened(std::shared_ptr<const megascope::RunRecord> record);
     void staticMemoryOpened(const QString& path, std::shared_ptr<const megascope::StaticMemory> info);
     void profileJoined(std::shared_ptr<const megascope::JoinedProfile> joined);
     void failed(const QString& path, const megascope::Error& error);
@@ -75,6 +77,7 @@ signals:
 private:
     struct Opened { ///< one of them
         std::shared_ptr<const StaticMemory> memory;
+        std::shared_ptr<const RunRecord> record;
         std::shared_ptr<const OpenedModel> model;
         std::shared_ptr<const OpenedProfile> profile;
     };

@@ -25,6 +25,7 @@
 #include "app/gui/profile_report_controller.h"
 #include "app/gui/recent_files.h"
 #include "app/gui/roofline_controller.h"
+#include "app/gui/run_record_page.h"
 #include "app/gui/save_controller.h"
 #include "app/gui/welcome_page.h"
 #include "views/common/empty_state.h"
@@ -145,6 +146,8 @@ void MainWindow::buildCentre() {
     tabs_->addTab(profileCompare_->page(), tr("Changes"));
     graphTools_ = new GraphController(graph_, jobs_, selection_, error_, this);
     tabs_->addTab(graphTools_->orderPage(), tr("Order"));
+    record_ = new RunRecordPage(jobs_, documents_, selection_, this);
+    tabs_->setTabVisible(tabs_->addTab(record_, tr("Record")), false);
     centre_ = new QStackedWidget(this);
     centre_->addWidget(welcome_);
     centre_->addWidget(tabs_);
@@ -171,6 +174,7 @@ void MainWindow::connectViews() {
         recent_->add(path);
         showView(View::memory);
     });
+    connect(documents_, &DocumentController::recordOpened, this, &MainWindow::showRecord);
     connect(documents_, &DocumentController::failed, this, &MainWindow::openFailed);
     connect(documents_, &DocumentController::keyWanted, keyBar_, &KeyBar::askFor);
     connect(keyBar_, &KeyBar::entered, this, [this](const QString& path, const ReadOptions& options) {
@@ -247,7 +251,7 @@ void MainWindow::restoreSettings() {
 
 void MainWindow::open(const QString& path) {
     // A profile joins what is open; anything else may take its place.
-    const bool joins = path.endsWith(QLatin1String(".json")) || path.endsWith(QLatin1String(".gz"));
+    const bool joins = path.endsWith(QLatin1String(".json")) || path.endsWith(QLatin1String(".gz")) || looksLikeRunRecord(path);
     if (!joins && !dumps_->mayDiscard()) return;
     error_->dismiss();
     keyBar_->hide();

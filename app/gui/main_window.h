@@ -44,6 +44,7 @@ class ProfileReportController;
 class RecentFiles;
 class ResultTableModel;
 class RooflineController;
+class RunRecordPage;
 class SaveController;
 struct SavedDump;
 class TablePage;
@@ -64,7 +65,7 @@ class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
     /// Names of central tabs and tables, for scripts and settings.
-    enum class View { graph, timeline, flame, roofline, memory, value, file, compare, analysis, changes, order };
+    enum class View { graph, timeline, flame, roofline, memory, value, file, compare, analysis, changes, order, record };
 
     explicit MainWindow(std::unique_ptr<Runner> runner, QWidget* parent = nullptr);
     ~MainWindow() override;
@@ -147,6 +148,7 @@ private:
     void showClosed();
     void showProfile(const std::shared_ptr<const OpenedProfile>& opened);
     void showJoined(const std::shared_ptr<const JoinedProfile>& joined);
+    void showRecord(const std::shared_ptr<const RunRecord>& record);
     void openFailed(const QString& path, const Error& error);
     void showSaved(const std::shared_ptr<const SavedDump>& dump);
     /// The graph of the open model, or a profile's own; null shows none.
@@ -213,6 +215,7 @@ private:
     QStackedWidget* valueStack_ = nullptr;
     TensorView* value_ = nullptr;
     FilePage* file_ = nullptr;
+    RunRecordPage* record_ = nullptr; ///< its tab is there once an IO dump or a fast-run cache was opened
 
     // Docks.
     QDockWidget* outlineDock_ = nullptr;

@@ -26,6 +26,7 @@
 #include "app/gui/recent_files.h"
 #include "app/gui/trace_part_dialog.h"
 #include "app/gui/roofline_controller.h"
+#include "app/gui/run_record_page.h"
 #include "app/gui/save_controller.h"
 #include "base/thread_pool.h"
 #include "exec/backend.h"
@@ -277,7 +278,7 @@ void MainWindow::fillRecentMenu() {
 void MainWindow::updateActions() {
     const bool model = documents_->model() != nullptr;
     const bool running = runs_->running();
-    closeAction_->setEnabled(model || documents_->profile());
+    closeAction_->setEnabled(model || documents_->profile() || record_->record());
     runAction_->setEnabled(model && !running);
     runAllAction_->setEnabled(model && !running && !documents_->model()->model->testcases.empty());
     stopAction_->setEnabled(running);
@@ -291,8 +292,8 @@ void MainWindow::updateActions() {
 
 void MainWindow::openDialog() {
     QSettings settings;
-    const QString path = QFileDialog::getOpenFileName(this, tr("Open a model or profile"), settings.value(QStringLiteral("lastFolder")).toString(),
-                                                      tr("Models and profiles (*.mge *.mdl *.lite *.json *.gz);;All files (*)"));
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open a model, a profile or a record of a run"), settings.value(QStringLiteral("lastFolder")).toString(),
+                                                      tr("Models and profiles (*.mge *.mdl *.lite *.json *.gz);;IO dumps and fast-run caches (*.txt *.log *.bin *.cache);;All files (*)"));
     if (path.isEmpty()) return;
     settings.setValue(QStringLiteral("lastFolder"), QFileInfo(path).absolutePath());
     open(path);

@@ -18,6 +18,7 @@
 #include "app/gui/profile_report_controller.h"
 #include "app/gui/recent_files.h"
 #include "app/gui/roofline_controller.h"
+#include "app/gui/run_record_page.h"
 #include "app/gui/save_controller.h"
 #include "views/common/error_bar.h"
 #include "views/common/number_text.h"
@@ -105,6 +106,8 @@ void MainWindow::showClosed() {
     value_->clear();
     valueStack_->setCurrentIndex(1);
     showTimeline(nullptr);
+    record_->setRecord(nullptr);
+    tabs_->setTabVisible(tabs_->indexOf(record_), false);
     error_->dismiss();
     centre_->setCurrentIndex(0);
     setWindowTitle(QStringLiteral("Megascope"));
@@ -123,6 +126,16 @@ void MainWindow::openFailed(const QString& path, const Error& error) {
     if (!error.where.empty()) details += QLatin1Char('\n') + text(error.where);
     error_->showMessage(ErrorBar::Severity::error, sentence, details);
     log_->append(tr("Could not open %1: %2").arg(path, text(error.text())));
+}
+
+void MainWindow::showRecord(const std::shared_ptr<const RunRecord>& record) {
+    record_->setRecord(record);
+    tabs_->setTabVisible(tabs_->indexOf(record_), true);
+    recent_->add(record->path);
+    log_->append(tr("Opened %1: %2").arg(record->path, record_->caption()));
+    if (!documents_->model()) setWindowTitle(QStringLiteral("%1 — Megascope").arg(QFileInfo(record->path).fileName()));
+    showView(View::record);
+    updateActions();
 }
 
 void MainWindow::showSaved(const std::shared_ptr<const SavedDump>& dump) {

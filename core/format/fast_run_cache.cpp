@@ -1,4 +1,6 @@
+#include <charconv>
 #include <cstring>
+#include <string_view>
 
 #include "format/packed_model.h"
 
@@ -47,6 +49,16 @@ void put_string(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
     out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
+/// Takes a mark and the number behind it off the front of a text.
+template <class Number>
+bool take(std::string_view& text, char mark, Number& number) {
+    if (!text.starts_with(mark)) return false;
+    const auto [end, problem] = std::from_chars(text.data() + 1, text.data() + text.size(), number);
+    if (problem != std::errc()) return false;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return true;
+}
+
 } // namespace
 
 Expected<FastRunCache> read_fast_run_cache(std::span<const std::byte> blob) {
@@ -86,6 +98,52 @@ std::vector<std::byte> write_fast_run_cache(const FastRunCache& cache) {
         }
     }
     return out;
+}
+
+Expected<std::vector<FastRunResult>> read_fast_run_results(std::span<const std::byte> value) {
+    Blob in(value);
+    std::vector<FastRunResult> results;
+    MGS_ASSIGN(const std::uint32_t count, in.number());
+    for (std::uint32_t i = 0; i < count; ++i) {
+        FastRunResult result;
+        // The algorithm: handle type, type, sizes of its param and of its name, then both.
+        const std::size_t at = in.position();
+        MGS_ASSIGN(const auto algorithm, in.string());
+        Blob description(algorithm);
+        MGS_TRY(description.number());
+        MGS_TRY(description.number());
+        MGS_ASSIGN(const std::uint32_t param_size, description.number());
+        MGS_ASSIGN(const std::uint32_t name_size, description.number());
+        if (description.left() != std::uint64_t{param_size} + name_size)
+            return fail_at(ErrorCode::corrupt, "An algorithm of the fast-run cache has sizes that do not add up.", at);
+        const auto name = algorithm.last(name_size);
+        result.algorithm.assign(reinterpret_cast<const char*>(name.data()), name.size());
+        // ":attribute;seconds;workspace:" and a final zero.
+        const std::size_t numbers_at = in.position();
+        MGS_ASSIGN(const auto numbers, in.string());
+        std::string_view text(reinterpret_cast<const char*>(numbers.data()), numbers.size());
+        if (!take(text, ':', result.attribute) || !take(text, ';', result.seconds) || !take(text, ';', result.workspace) || !text.starts_with(':'))
+            return fail_at(ErrorCode::corrupt, "An algorithm of the fast-run cache has no time and workspace.", numbers_at);
+        results.push_back(std::move(result));
+    }
+    if (in.left() != 0) return fail_at(ErrorCode::corrupt, "An entry of the fast-run cache goes on behind its last result.", in.position());
+    return results;
+}
+
+std::string fast_run_layouts(std::span<const std::byte> key) {
+    // "shape;dtype|" or "shape;strides;dtype|" for each; the raw bytes of the param follow.
+    const std::string_view text(reinterpret_cast<const char*>(key.data()), key.size());
+    std::size_t end = 0;
+    for (std::size_t i = 0, fields = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (c < ' ' || c > '~') break;
+        if (c == ';') ++fields;
+        if (c != '|') continue;
+        if (fields == 0) break;
+        fields = 0;
+        end = i + 1;
+    }
+    return std::string(text.substr(0, end));
 }
 
 } // namespace megascope

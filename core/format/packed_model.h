@@ -71,4 +71,16 @@ struct FastRunCache {
 [[nodiscard]] Expected<FastRunCache> read_fast_run_cache(std::span<const std::byte> blob);
 [[nodiscard]] std::vector<std::byte> write_fast_run_cache(const FastRunCache& cache);
 
+/// One algorithm that a fast run measured.
+struct FastRunResult {
+    std::string algorithm;       ///< "X86_F32_BLAS"
+    std::int32_t attribute = 0;  ///< the library's flags; bit 0: reproducible
+    double seconds = 0;          ///< as written, with few digits
+    std::uint64_t workspace = 0; ///< bytes
+};
+/// Takes an entry's value apart: results, fastest first. Errors: corrupt, with the offset in the value.
+[[nodiscard]] Expected<std::vector<FastRunResult>> read_fast_run_results(std::span<const std::byte> value);
+/// The layouts at the start of an entry's key, as text: "2,8,32,32;Float32|16,8,3,3;Float32|".
+[[nodiscard]] std::string fast_run_layouts(std::span<const std::byte> key);
+
 } // namespace megascope

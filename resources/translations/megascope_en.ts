@@ -12,6 +12,37 @@
     </message>
 </context>
 <context>
+    <name>megascope::RunRecord</name>
+    <message numerus="yes">
+        <source>%n values, in the order of execution. The file has the first elements and statistics of each, not the values themselves.</source>
+        <translation>
+            <numerusform>%n value. The file has its first elements and statistics, not the value itself.</numerusform>
+            <numerusform>%n values, in the order of execution. The file has the first elements and statistics of each, not the values themselves.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n values of %1.</source>
+        <translation>
+            <numerusform>%n value of %1.</numerusform>
+            <numerusform>%n values of %1.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>The file has %n bytes for this value, which do not make up %1 of %2.</source>
+        <translation>
+            <numerusform>The file has %n byte for this value, which does not make up %1 of %2.</numerusform>
+            <numerusform>The file has %n bytes for this value, which do not make up %1 of %2.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>Algorithms that a fast run measured for %n operations, fastest first.</source>
+        <translation>
+            <numerusform>Algorithms that a fast run measured for %n operation, fastest first.</numerusform>
+            <numerusform>Algorithms that a fast run measured for %n operations, fastest first.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>megascope::FilePage</name>
     <message numerus="yes">
         <source>%n entries</source>

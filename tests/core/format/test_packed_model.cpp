@@ -223,6 +223,43 @@ private slots:
         const std::byte nothing[4] = {};
         QVERIFY(read_fast_run_cache(nothing)->categories.empty());
     }
+
+    // The file holds these texts: ":1;4e-06;0:" for the pooling, nine results for the second convolution.
+    void fastRunResultsAreRead() {
+        const auto file = test_file("fastrun_cache.bin");
+        QVERIFY(file);
+        const auto cache = read_fast_run_cache(file->bytes());
+        QVERIFY(cache);
+        bool pooling = false;
+        std::size_t all = 0;
+        for (const auto& category : cache->categories) {
+            for (const auto& entry : category.entries) {
+                const auto results = read_fast_run_results(entry.value);
+                QVERIFY(results);
+                QVERIFY(!results->empty());
+                all += results->size();
+                for (std::size_t i = 1; i < results->size(); ++i) QVERIFY((*results)[i - 1].seconds <= (*results)[i].seconds);
+                for (std::size_t size = 0; size < entry.value.size(); ++size) QVERIFY(!read_fast_run_results(entry.value.first(size)));
+                const std::string layouts = fast_run_layouts(entry.key);
+                if (layouts == "2,8,32,32;Float32|16,8,3,3;Float32|2,16,16,16;Float32|") {
+                    QCOMPARE(results->size(), std::size_t{9});
+                    QCOMPARE(results->front().algorithm, std::string("CONVOLUTION_DEFAULT_IM2COLMATMUL:X86_F32_6x16:96"));
+                    QCOMPARE(results->front().seconds, 6e-5);
+                    QCOMPARE(results->front().workspace, std::uint64_t{137216});
+                }
+                if (category.name != "profile:plat=cpu:PoolingForwardv5X86_POOLING_FORWARD") continue;
+                pooling = true;
+                QCOMPARE(layouts, std::string("2,16,16,16;Float32|2,16,8,8;Float32|"));
+                QCOMPARE(results->front().algorithm, std::string("MaxW2S2SSE_POOLING"));
+                QCOMPARE(results->front().attribute, 1);
+                QCOMPARE(results->front().seconds, 4e-6);
+                QCOMPARE(results->front().workspace, std::uint64_t{0});
+            }
+        }
+        QVERIFY(pooling);
+        QCOMPARE(all, std::size_t{31});
+        QVERIFY(fast_run_layouts(std::as_bytes(std::span("no layouts", 10))).empty());
+    }
 };
 
 QTEST_APPLESS_MAIN(PackedModelTest)

@@ -1,0 +1,94 @@
+#include "app/gui/run_record_page.h"
+
+#include <QFileInfo>
+#include <QFontDatabase>
+#include <QLabel>
+#include <QPlainTextEdit>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include <numeric>
+
+#include "views/common/number_text.h"
+#include "views/profile/report_table_view.h"
+#include "views/tensor/tensor_view.h"
+
+namespace megascope {
+
+RunRecordPage::RunRecordPage(JobRunner* jobs, DocumentController* documents, Selection* selection, QWidget* parent) : QWidget(parent), documents_(documents), selection_(selection) {
+    caption_ = new QLabel(this);
+    caption_->setContentsMargins(8, 6, 8, 2);
+    caption_->setWordWrap(true);
+    caption_->setTextFormat(Qt::PlainText);
+    table_ = new ReportTableView(this);
+    value_ = new TensorView(jobs, this);
+    value_->setContentsMargins(12, 8, 12, 0);
+    details_ = new QPlainTextEdit(this);
+    details_->setReadOnly(true);
+    details_->setFrameShape(QFrame::NoFrame);
+    details_->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+    details_->setAccessibleName(tr("Details of the selected row"));
+    below_ = new QStackedWidget(this);
+    below_->addWidget(value_);
+    below_->addWidget(details_);
+    auto* splitter = new QSplitter(Qt::Vertical, this);
+    splitter->addWidget(table_);
+    splitter->addWidget(below_);
+    splitter->setChildrenCollapsible(false);
+    splitter->setStretchFactor(0, 3);
+    splitter->setStretchFactor(1, 2);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(caption_);
+    layout->addWidget(splitter, 1);
+    connect(table_, &ReportTableView::keyPicked, this, [this](qlonglong row) {
+        showRow(static_cast<std::size_t>(row));
+        if (!record_->vars.empty()) selectVar(record_->vars[static_cast<std::size_t>(row)]);
+    });
+}
+
+void RunRecordPage::setRecord(std::shared_ptr<const RunRecord> record) {
+    record_ = std::move(record);
+    value_->clear();
+    details_->clear();
+    if (!record_) {
+        caption_->clear();
+        table_->setTable({});
+        return;
+    }
+    caption_->setText(QStringLiteral("%1 · %2: %3").arg(QFileInfo(record_->path).fileName(), text(record_->table.title), text(record_->table.note)));
+    caption_->setToolTip(record_->path);
+    std::vector<std::int64_t> rows(record_->table.rows.size());
+    std::iota(rows.begin(), rows.end(), 0);
+    table_->setTable(record_->table, std::move(rows));
+    if (record_->table.rows.empty()) return;
+    table_->showKey(record_->first);
+    showRow(static_cast<std::size_t>(record_->first));
+}
+
+void RunRecordPage::showRow(std::size_t row) {
+    const Tensor& value = record_->values[row];
+    if (value.has_value()) value_->setTensor(value, record_->vars[row]);
+    else details_->setPlainText(record_->details[row]);
+    below_->setCurrentWidget(value.has_value() ? static_cast<QWidget*>(value_) : details_);
+}
+
+void RunRecordPage::selectVar(const QString& name) {
+    const auto& model = documents_->model();
+    if (!model || name.isEmpty()) return;
+    const std::string wanted = name.toStdString();
+    for (const Var& var : model->facts->graph->vars()) {
+        if (model->facts->graph->display_name(var.id) != wanted) continue;
+        selection_->select(Pick::of(var.id));
+        return;
+    }
+}
+
+QString RunRecordPage::caption() const { return caption_->text(); }
+
+QString RunRecordPage::details() const { return below_->currentWidget() == details_ ? details_->toPlainText() : QString(); }
+
+} // namespace megascope

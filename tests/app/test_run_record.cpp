@@ -1,0 +1,185 @@
+#include <QAction>
+#include <QMimeData>
+#include <QSettings>
+#include <QTableView>
+#include <QTabWidget>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "app/gui/main_window.h"
+#include "app/gui/run_record_page.h"
+#include "tests/views/sample_model.h"
+#include "views/common/error_bar.h"
+#include "views/profile/report_table_view.h"
+#include "views/tensor/tensor_view.h"
+
+using namespace megascope;
+
+namespace {
+
+QString dataFile(const char* name) { return QStringLiteral(MEGASCOPE_TEST_DATA "/format/") + QLatin1String(name); }
+
+} // namespace
+
+/// What load_and_run left in files, opened in the window. Expected numbers are MegEngine's own, as its text dump prints them.
+class RunRecordTest : public QObject {
+    Q_OBJECT
+private slots:
+    void initTestCase() {
+        QVERIFY(settings_.isValid());
+        QSettings::setDefaultFormat(QSettings::IniFormat);
+        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings_.path());
+        QCoreApplication::setOrganizationName("MegascopeTest");
+    }
+    void init() {
+        QSettings().clear();
+        window_ = std::make_unique<MainWindow>(make_local_runner());
+        window_->show();
+        page_ = window_->findChild<RunRecordPage*>();
+    }
+    void cleanup() { window_.reset(); }
+
+    void theTabIsThereOnlyForARecord() {
+        QVERIFY(!tabShown());
+        window_->open(dataFile("lar/io_dump.txt"));
+        QTRY_VERIFY(page_->record());
+        QVERIFY(tabShown());
+        QVERIFY(page_->isVisible());
+        QAction* close = nullptr;
+        for (QAction* action : window_->findChildren<QAction*>())
+            if (action->shortcut() == QKeySequence(QKeySequence::Close)) close = action;
+        QVERIFY(close && close->isEnabled());
+        close->trigger();
+        QVERIFY(!tabShown());
+        QVERIFY(!page_->record());
+    }
+
+    void aTextDumpShowsWhatItPrinted() {
+        window_->open(dataFile("lar/io_dump.txt"));
+        QTRY_VERIFY(page_->record());
+        QVERIFY(!window_->errorBar()->isVisible());
+        QCOMPARE(page_->table()->model()->rowCount(), 64);
+        QVERIFY2(page_->caption().contains("64 values"), qPrintable(page_->caption()));
+        QCOMPARE(cell(0, "name"), QString("data"));
+        QCOMPARE(cell(0, "min"), QString("-2"));
+        QCOMPARE(cell(0, "mean"), QString("-0.00652"));
+        // A row that is clicked says what its operator read.
+        page_->table()->filterEdit()->setFocus();
+        QTest::keyClicks(page_->table()->filterEdit(), "fc.ADD");
+        QVERIFY(page_->table()->model()->rowCount() < 64);
+        click(0);
+        QVERIFY2(page_->details().contains("[-0.6313, -1.15, -0.4473, -1.611, -4.518, ...]"), qPrintable(page_->details()));
+        QVERIFY2(page_->details().contains("input 0: var1  [0.1565, 0.09704"), qPrintable(page_->details()));
+    }
+
+    void aBinaryDumpShowsTheValuesOfItsFolder() {
+        window_->open(dataFile("lar/000012"));
+        QTRY_VERIFY(page_->record());
+        QCOMPARE(page_->table()->model()->rowCount(), 3); // the text dump and the memory info beside them are none
+        // The opened one is selected; the text dump of the same run prints -0.79, 0.582, -0.0073 for it.
+        const int row = page_->table()->table()->currentIndex().row();
+        QVERIFY(cell(row, "name").startsWith("fuse():MUL"));
+        QCOMPARE(cell(row, "dtype"), QString("float32"));
+        QVERIFY(std::abs(cell(row, "min").toDouble() + 0.79) < 0.005);
+        QVERIFY(std::abs(cell(row, "max").toDouble() - 0.582) < 0.0005);
+        QVERIFY(std::abs(cell(row, "mean").toDouble() + 0.0073) < 0.00005);
+        QVERIFY(page_->value()->isVisible());
+        QVERIFY(page_->value()->tensor().shape() == Shape({16, 8, 3, 3}));
+        for (int other = 0; other < 3; ++other)
+            if (cell(other, "name") == "fc.ADD") click(other);
+        QVERIFY(page_->value()->tensor().shape() == Shape({2, 10}));
+    }
+
+    void aFolderOfDumpsOpensByADrop() {
+        QMimeData mime;
+        mime.setUrls({QUrl::fromLocalFile(dataFile("lar"))});
+        QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(window_.get(), &drop);
+        QTRY_VERIFY(page_->record());
+        QCOMPARE(page_->table()->model()->rowCount(), 3);
+    }
+
+    void aFolderWithoutDumpsIsNamed() {
+        const QTemporaryDir empty;
+        window_->open(empty.path());
+        QTRY_VERIFY(window_->errorBar()->isVisible());
+        QVERIFY2(window_->errorBar()->sentence().contains("holds no binary IO dumps"), qPrintable(window_->errorBar()->sentence()));
+    }
+
+    void aRowSelectsTheVarOfTheOpenModel() {
+        window_->open(dataFile("smallcnn.v1_allnames.mge"));
+        QTRY_VERIFY(window_->documents()->model());
+        QTRY_VERIFY(window_->settled());
+        window_->open(dataFile("lar/run0-var50"));
+        QTRY_VERIFY(page_->record());
+        QVERIFY(window_->documents()->model()); // it stays
+        for (int row = 0; row < 3; ++row)
+            if (cell(row, "name") != "fc.ADD") click(row);
+        window_->selection()->clear();
+        for (int row = 0; row < 3; ++row)
+            if (cell(row, "name") == "fc.ADD") click(row);
+        const Pick pick = window_->selection()->current();
+        QVERIFY(pick.var.valid());
+        QCOMPARE(window_->documents()->model()->facts->graph->display_name(pick.var), std::string("fc.ADD"));
+    }
+
+    void aFastRunCacheShowsItsAlgorithms() {
+        window_->open(dataFile("packed/fastrun_cache.bin"));
+        QTRY_VERIFY(page_->record());
+        QCOMPARE(page_->table()->model()->rowCount(), 31);
+        QVERIFY2(page_->caption().contains("7 operations"), qPrintable(page_->caption()));
+        QTest::keyClicks(page_->table()->filterEdit(), "MaxW2S2SSE");
+        QCOMPARE(page_->table()->model()->rowCount(), 1);
+        QCOMPARE(cell(0, "layouts"), QString("2,16,16,16;Float32|2,16,8,8;Float32|"));
+        QCOMPARE(cell(0, "reproducible"), QString("yes"));
+        click(0);
+        QVERIFY(page_->details().contains("PoolingForward"));
+    }
+
+    void cutFilesAreRefusedInASentence_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<int>("size");
+        QTest::newRow("binary dump") << "lar/000012" << 60;
+        QTest::newRow("fast-run cache") << "packed/fastrun_cache.bin" << 200;
+    }
+    void cutFilesAreRefusedInASentence() {
+        QFETCH(QString, name);
+        QFETCH(int, size);
+        QFile whole(dataFile(qPrintable(name)));
+        QVERIFY(whole.open(QIODevice::ReadOnly));
+        const QTemporaryDir dir;
+        QFile cut(dir.filePath("cut"));
+        QVERIFY(cut.open(QIODevice::WriteOnly));
+        cut.write(whole.read(size));
+        cut.close();
+        window_->open(cut.fileName());
+        QTRY_VERIFY(window_->errorBar()->isVisible());
+        QVERIFY2(window_->errorBar()->sentence().startsWith("cut: The "), qPrintable(window_->errorBar()->sentence()));
+        QVERIFY(!tabShown());
+    }
+
+private:
+    bool tabShown() const {
+        const auto* tabs = window_->findChild<QTabWidget*>("views");
+        return tabs->isTabVisible(tabs->indexOf(page_));
+    }
+    QString cell(int row, const char* column) const {
+        const auto& columns = page_->table()->model()->table().columns;
+        for (std::size_t i = 0; i < columns.size(); ++i)
+            if (columns[i].id == column) return page_->table()->model()->index(row, static_cast<int>(i)).data().toString();
+        return {};
+    }
+    void click(int row) {
+        QTableView* table = page_->table()->table();
+        const QModelIndex index = table->model()->index(row, 1);
+        table->scrollTo(index);
+        QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(index).center());
+    }
+
+    QTemporaryDir settings_;
+    std::unique_ptr<MainWindow> window_;
+    RunRecordPage* page_ = nullptr;
+};
+
+QTEST_MAIN(RunRecordTest)
+#include "test_run_record.moc"
