@@ -109,6 +109,16 @@ void print_markdown() {
             print("| " + std::string(def->type) + " | " + std::string(def->summary) + " | " + inputs_text(*def) + " | " + outputs_text(*def) + " | " +
                   params_text(*def) + " | " + reference_text(*def) + " | " + cpu_text(*def) + " | " + yes_no(def->cost != nullptr) + " |\n");
     }
+    print("\n## Forms that are refused\n\n"
+          "Each is refused with a sentence that names the operator; nothing is computed in its place.\n\n"
+          "| Operator | Form | Reason |\n|---|---|---|\n"
+          "| LSTM, LSTMBackward | proj_size other than 0 | there is no value of MegEngine to check a kernel with |\n"
+          "| RNN, LSTM, MultiHeadAttn | dropout while training | which values drop is decided by the device's generator; the result is not defined by the file |\n"
+          "| MultiHeadAttnBackward | with bias_k and bias_v, or with a mask | their values are not among its inputs |\n"
+          "| Elemwise | complex numbers | no kernel of MegEngine's CPU takes them |\n"
+          "| DeformableConv, Local, GroupLocal, MaskConvolution, Correlation, GroupNorm, InstanceNorm | formats other than NCHW | MegEngine defines them for NCHW only |\n"
+          "| WarpPerspective, WarpAffine, Remap, their gradients | border and interpolation modes beyond MegEngine's own kernels' | MegEngine has no kernel for them either |\n"
+          "| runtimes of vendors (TensorRT, Cambricon, Atlas, …), external and custom operators, NvOf | all | the program they carry belongs to another library |\n");
 }
 
 /// Without what follows the colon.
