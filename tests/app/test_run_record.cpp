@@ -1,4 +1,5 @@
 #include <QAction>
+#include <QLineEdit>
 #include <QMimeData>
 #include <QSettings>
 #include <QTableView>
