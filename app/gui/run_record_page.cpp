@@ -9,6 +9,7 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <numeric>
 
 #include "views/common/number_text.h"
@@ -80,11 +81,15 @@ void RunRecordPage::selectVar(const QString& name) {
     const auto& model = documents_->model();
     if (!model || name.isEmpty()) return;
     const std::string wanted = name.toStdString();
-    for (const Var& var : model->facts->graph->vars()) {
-        if (model->facts->graph->display_name(var.id) != wanted) continue;
-        selection_->select(Pick::of(var.id));
-        return;
-    }
+    const Graph& graph = *model->facts->graph;
+    const auto find = [&](auto named) {
+        const auto found = std::ranges::find_if(graph.vars(), named);
+        if (found != graph.vars().end()) selection_->select(Pick::of(found->id));
+        return found != graph.vars().end();
+    };
+    if (find([&](const Var& var) { return graph.display_name(var.id) == wanted; })) return;
+    // A var that was renamed as an output still has its operator's name in the run.
+    find([&](const Var& var) { return var.output_index == 0 && graph.producer(var.id).name == wanted; });
 }
 
 QString RunRecordPage::caption() const { return caption_->text(); }
