@@ -21,7 +21,7 @@ class ExecutionOrderView;
 class FindPanel;
 class GraphView;
 
-/// What the window does with its graph view beyond drawing: search, ways and cones, bookmarks, colours, export, and the view of the
+/// What the window does with its graph view beyond drawing: search, ways and cones, bookmarks, export, and the view of the
 /// execution order. GUI thread.
 class GraphController : public QObject {
     Q_OBJECT
@@ -44,13 +44,7 @@ public:
 
     [[nodiscard]] const std::vector<OprId>& bookmarks() const { return bookmarks_; }
 
-signals:
-    /// Another colouring was chosen in the menu: time to call `colour`.
-    void colourChosen();
-
 public slots:
-    /// Colours the graph as chosen.
-    void colour();
     void exportGraph();
     void copyPicture();
     void copyText();
@@ -61,8 +55,6 @@ public slots:
     void showCone(bool up);
 
 private:
-    enum class Colour { automatic, category, dtype, node, format, time, throughput, bandwidth, flops, bytes, intensity };
-    void colourByText(const QString& title, const std::function<QString(const Opr&)>& text_of);
     void fillBookmarks(QMenu* menu);
     void saveBookmarks() const;
     void changeNeighbours(int step);
@@ -77,12 +69,9 @@ private:
     QStackedWidget* orderStack_;
     ExecutionOrderView* order_;
     std::shared_ptr<const GraphFacts> facts_;
-    std::shared_ptr<const OprTimes> times_;
     QString path_;
     std::vector<OprId> bookmarks_;
     OprId pathStart_;
-    Colour colour_ = Colour::automatic;
-    bool logarithmic_ = false;
     QList<QAction*> actions_; ///< enabled while a graph is shown
 };
 

@@ -19,6 +19,7 @@
 #include "app/gui/find_anything.h"
 #include "app/gui/flame_controller.h"
 #include "app/gui/graph_controller.h"
+#include "app/gui/graph_look_controller.h"
 #include "app/gui/key_bar.h"
 #include "app/gui/memory_controller.h"
 #include "app/gui/profile_compare_controller.h"
@@ -145,6 +146,7 @@ void MainWindow::buildCentre() {
     tabs_->addTab(profileReport_->analysis(), tr("Analysis"));
     tabs_->addTab(profileCompare_->page(), tr("Changes"));
     graphTools_ = new GraphController(graph_, jobs_, selection_, error_, this);
+    graphLook_ = new GraphLookController(graph_, this);
     tabs_->addTab(graphTools_->orderPage(), tr("Order"));
     record_ = new RunRecordPage(jobs_, documents_, selection_, this);
     tabs_->setTabVisible(tabs_->addTab(record_, tr("Record")), false);

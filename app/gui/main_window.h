@@ -29,6 +29,7 @@ class ErrorBar;
 class FilePage;
 class FindAnything;
 class GraphController;
+class GraphLookController;
 class FlameController;
 class GraphView;
 class Inspector;
@@ -185,6 +186,7 @@ private:
     RunController* runs_;
     CompareController* compare_ = nullptr;
     GraphController* graphTools_ = nullptr;
+    GraphLookController* graphLook_ = nullptr;
     TestcaseDocument* testcaseEdits_;
     DumpController* dumps_ = nullptr;
     RecentFiles* recent_;

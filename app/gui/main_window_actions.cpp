@@ -19,6 +19,7 @@
 #include "app/gui/dump_controller.h"
 #include "app/gui/find_anything.h"
 #include "app/gui/graph_controller.h"
+#include "app/gui/graph_look_controller.h"
 #include "app/gui/help_dialog.h"
 #include "app/gui/main_window.h"
 #include "app/gui/profile_compare_controller.h"
@@ -169,7 +170,8 @@ void MainWindow::buildGraphMenu() {
     toggle(tr("Left to &right"), graph_->layoutOptions().direction == LayoutDirection::right,
                                [this](bool on) { graph_->setDirection(on ? LayoutDirection::right : LayoutDirection::down); });
     graphTools_->buildMenu(menu);
-    connect(graphTools_, &GraphController::colourChosen, this, &MainWindow::colourGraph);
+    graphLook_->buildMenu(menu);
+    connect(graphLook_, &GraphLookController::colourChosen, this, &MainWindow::colourGraph);
     graph_->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(graph_, &QWidget::customContextMenuRequested, menu, [this, menu](const QPoint& at) { menu->popup(graph_->mapToGlobal(at)); });
 }

@@ -11,6 +11,7 @@
 #include "app/gui/file_page.h"
 #include "app/gui/find_anything.h"
 #include "app/gui/graph_controller.h"
+#include "app/gui/graph_look_controller.h"
 #include "app/gui/flame_controller.h"
 #include "app/gui/memory_controller.h"
 #include "app/gui/main_window.h"
@@ -52,6 +53,7 @@ void MainWindow::showGraph(const std::shared_ptr<const GraphFacts>& facts) {
     if (facts) graph_->setGraph(facts->graph, std::shared_ptr<const GraphInfo>(facts, &facts->info));
     else graph_->setGraph(nullptr, nullptr);
     graphTools_->setFacts(facts, documents_->model() ? documents_->model()->path : QString());
+    graphLook_->setFacts(facts);
 }
 
 void MainWindow::showModel(const std::shared_ptr<const OpenedModel>& opened) {
@@ -238,6 +240,7 @@ void MainWindow::setTimes(std::shared_ptr<const OprTimes> times) {
     outline_->setTimes(times_);
     inspector_->setTimes(times_);
     graphTools_->setTimes(times_);
+    graphLook_->setTimes(times_);
     colourGraph();
     flame_->showTimes(shownFacts(), times_, true);
     roofline_->showTimes(shownFacts(), times_);
@@ -246,7 +249,7 @@ void MainWindow::setTimes(std::shared_ptr<const OprTimes> times) {
 }
 
 void MainWindow::colourGraph() {
-    if (!profileCompare_->coloursGraph()) graphTools_->colour();
+    if (!profileCompare_->coloursGraph()) graphLook_->colour();
 }
 
 void MainWindow::updateStatus() {
