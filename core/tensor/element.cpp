@@ -75,8 +75,8 @@ StoredRange stored_range(const DType& dtype) {
     case DTypeId::int16:
     case DTypeId::qint16: return {-32768, 32767};
     case DTypeId::uint16: return {0, 65535};
-    case DTypeId::int32: return {INT32_MIN, INT32_MAX};
-    case DTypeId::qint32: return {-2147483520, 2147483520}; // the largest float below 2^31, as MegEngine clamps
+    case DTypeId::int32:
+    case DTypeId::qint32: return {INT32_MIN, INT32_MAX};
     case DTypeId::int1: return {-1, 1};
     case DTypeId::qint1: return {0, 1};
     case DTypeId::int2: return {-2, 1};
@@ -93,9 +93,10 @@ StoredRange stored_range(const DType& dtype) {
 }
 
 std::int64_t quantize(const DType& dtype, float value) {
-    const StoredRange range = stored_range(dtype);
+    StoredRange range = stored_range(dtype);
+    if (dtype.id == DTypeId::qint32) range.high = 2147483520; // the largest float below 2^31: MegEngine clamps as a float
     const double q = std::round(static_cast<double>(value / dtype.scale)) + dtype.zero_point;
-    if (std::isnan(q)) return std::clamp<std::int64_t>(dtype.zero_point, range.low, range.high);
+    if (std::isnan(q)) return range.low; // fmin(fmax(low, NaN), high)
     return static_cast<std::int64_t>(std::clamp(q, static_cast<double>(range.low), static_cast<double>(range.high)));
 }
 

@@ -21,7 +21,7 @@ namespace megascope {
 
 /// Stores a real value: float16 and bfloat16 round to nearest even; integers truncate toward zero and saturate;
 /// quantized: value / scale (in float), rounded half away from zero, + zero_point, clamped to the dtype's range
-/// (QuantizedS32: ±2147483520); bool: non-zero.
+/// (see `quantize`); bool: non-zero.
 void store_real(const MutTensorRef& tensor, std::size_t index, double value);
 
 /// Stores an integer as the stored number, saturated to the dtype's range. Floats take its value.
@@ -35,7 +35,7 @@ void store_integer(const MutTensorRef& tensor, std::size_t index, std::int64_t v
 void from_real(std::span<const double> values, const MutTensorRef& tensor);
 void from_stored(std::span<const std::int64_t> values, const MutTensorRef& tensor);
 
-/// q for a real value: round half away from zero of float(value) / scale, plus zero_point, clamped.
+/// round half away from zero(value / scale in float) + zero_point, clamped; QuantizedS32 to [-2^31, 2147483520]; NaN: the smallest.
 [[nodiscard]] std::int64_t quantize(const DType& dtype, float value);
 /// Smallest and largest stored number of an integer, quantized or bool dtype.
 struct StoredRange {

@@ -8,6 +8,9 @@ namespace megascope {
 
 [[nodiscard]] std::optional<CpuKernelChoice> build_convolution(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_integer_convolution(const CpuContext& context, const CpuGroupView& view);
+[[nodiscard]] std::optional<CpuKernelChoice> build_integer_deconvolution(const CpuContext& context, const CpuGroupView& view);
+/// Convolutions of Quantized8Asymm in which every channel has a filter of its own.
+[[nodiscard]] std::optional<CpuKernelChoice> build_integer_depthwise(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_matmul(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_pooling(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_elemwise(const CpuContext& context, const CpuGroupView& view);

@@ -30,10 +30,13 @@ const std::vector<Family>& families() {
     // Of two families with the same operator the first one that can build has it.
     static const std::vector<Family> all = {
         {build_convolution, {"Convolution", "ConvBiasForward", "ConvolutionBackwardData"}, {float32}},
-        {build_integer_convolution, {"Convolution", "ConvBiasForward"}, {int8, qint8}, true},
+        {build_integer_convolution, {"Convolution", "ConvBiasForward"}, {int8, qint8, quint8}, true},
+        {build_integer_depthwise, {"Convolution", "ConvBiasForward"}, {quint8}, true},
+        {build_integer_deconvolution, {"ConvolutionBackwardData"}, {int8, qint8}, true},
         {build_filter_gradient, {"ConvolutionBackwardFilter"}, {float32}},
         {build_matmul, {"MatrixMul", "BatchedMatrixMul"}, {float32}},
         {build_integer_matmul, {"MatrixMul", "BatchedMatrixMul"}, {int8, qint8}, true},
+        {build_integer_matmul, {"MatrixMul"}, {quint8}, true},
         {build_pooling, {"Pooling", "AdaptivePooling"}, {float32}},
         {build_pooling8, {"Pooling", "AdaptivePooling"}, bytes8},
         {build_elemwise, {"Elemwise", "PowC"}, {float32}},

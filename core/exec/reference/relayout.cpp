@@ -1,8 +1,6 @@
 // RelayoutFormat: moves elements between the formats of images and filters; channels that fill up a pack are zero.
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 
 #include "exec/reference/axis_layout.h"
@@ -44,16 +42,15 @@ constexpr std::array<Mode, 32> modes{{
 constexpr std::size_t filter_to_nchw4 = 26; // the only mode that takes dense and group filters
 
 /// MegEngine's kernel dequantizes and quantizes qint32 in float32, which rounds values beyond 24 bits.
-double through_float(double number, float scale) {
-    const float quantized = std::round(static_cast<float>(number) * scale / scale);
-    return std::clamp(quantized, -2147483648.0F, 2147483520.0F);
+double through_float(double number, const DType& dtype) {
+    return static_cast<double>(quantize(dtype, static_cast<float>(number) * dtype.scale));
 }
 
 Expected<std::vector<double>> source_numbers(const TensorRef& src, const DType& to) {
     if (src.dtype == to) {
         std::vector<double> numbers = to_numbers(src);
         if (to.id == DTypeId::qint32)
-            for (double& number : numbers) number = through_float(number, to.scale);
+            for (double& number : numbers) number = through_float(number, to);
         return numbers;
     }
     const bool unsigned_8 = src.dtype.id == DTypeId::uint8 || src.dtype.id == DTypeId::quint8;
@@ -95,10 +92,7 @@ Expected<void> relayout(const KernelArgs& args) {
     MGS_ASSIGN(const Shape plain, plain_shape(from, mode.from, mode.order));
     MGS_ASSIGN(const auto numbers, source_numbers(src, dst.dtype));
     const std::vector<double> moved = pack(unpack(numbers, from, mode.from, mode.order), plain, mode.order, to, mode.to);
-    if (dst.dtype.id == DTypeId::qint32) // what the kernel's own rounding gave, down to -2^31
-        std::ranges::transform(moved, dst.as<std::int32_t>().begin(), [](double number) { return static_cast<std::int32_t>(number); });
-    else
-        from_numbers(moved, dst);
+    from_numbers(moved, dst);
     return {};
 }
 

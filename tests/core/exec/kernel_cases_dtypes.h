@@ -1,21 +1,22 @@
 #pragma once
 
-#include "core/exec/kernel_cases.h"
+#include "core/exec/kernel_cases_integer.h"
 
 namespace megascope::test {
 
 /// The other cases and those of the rarer dtypes and of gradients.
-class AllCases : public Cases {
+class AllCases : public IntegerCases {
     using F = DTypeId;
 
 public:
-    explicit AllCases(unsigned seed) : Cases(seed) {
+    explicit AllCases(unsigned seed) : IntegerCases(seed) {
         add_everything();
         half_floats();
         filter_gradients();
         further_dtypes();
         resampling();
         recurrent();
+        exact_integers();
     }
 
 private:

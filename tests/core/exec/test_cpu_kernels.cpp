@@ -67,7 +67,11 @@ private slots:
                 }
                 if (unfused || threads > 1) continue;
                 for (const PlanStep& step : got.plan.steps)
-                    if (step.backend == "reference") plain_[c.graph->opr(step.oprs.back()).type].insert(c.name);
+                    if (step.backend == "reference") {
+                        const std::string& type = c.graph->opr(step.oprs.back()).type;
+                        QVERIFY2(!c.must_be_fast || !cpu_has_vnni(), (type + " ran by the plain loops").c_str());
+                        plain_[type].insert(c.name);
+                    }
             }
     }
 

@@ -142,7 +142,7 @@ MGS_VECTOR_CODE void store(const DType& dtype, const float* from, std::byte* to,
         store_quantized<std::uint8_t>(from, to, count, scale, zero, static_cast<float>(-zero), static_cast<float>(255 - zero));
         break;
     case DTypeId::qint16: store_quantized<std::int16_t>(from, to, count, scale, 0, -32768, 32767); break;
-    case DTypeId::qint32: store_quantized<std::int32_t>(from, to, count, scale, 0, -2147483520.0F, 2147483520.0F); break;
+    case DTypeId::qint32: store_quantized<std::int32_t>(from, to, count, scale, 0, -2147483648.0F, 2147483520.0F); break;
     default: break;
     }
 }
