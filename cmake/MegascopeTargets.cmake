@@ -20,6 +20,11 @@ if(MEGASCOPE_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${MEGASCOPE_CCACHE})
 endif()
 
+# Headers of others that nearly every source includes are read once per target. Ours are not among them: a change of one would
+# compile everything again.
+set(MEGASCOPE_COMMON_HEADERS <algorithm> <cmath> <cstdint> <functional> <map> <memory> <optional> <span> <string> <string_view>
+    <unordered_map> <variant> <vector> <tl/expected.hpp>)
+
 # megascope_core_library(<folder> [folders it may include...])
 # Every .cpp below core/<folder> becomes the static library megascope_<folder>.
 function(megascope_core_library folder)
@@ -30,6 +35,7 @@ function(megascope_core_library folder)
     add_library(megascope_${folder} STATIC ${sources})
     target_include_directories(megascope_${folder} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/core> $<INSTALL_INTERFACE:include/megascope>)
     target_link_libraries(megascope_${folder} PRIVATE $<BUILD_INTERFACE:megascope_options>)
+    target_precompile_headers(megascope_${folder} PRIVATE ${MEGASCOPE_COMMON_HEADERS})
     set(scope PUBLIC)
   else()
     add_library(megascope_${folder} INTERFACE)
@@ -41,9 +47,17 @@ function(megascope_core_library folder)
   endforeach()
 endfunction()
 
-# megascope_tests(<directory> <libraries...>)
+# Test programs of one kind share what they read: `core` those without widgets, `window` the others.
+function(megascope_test_headers kind)
+  file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/test_headers_${kind}.cpp CONTENT "")
+  add_library(megascope_test_headers_${kind} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/test_headers_${kind}.cpp)
+  target_link_libraries(megascope_test_headers_${kind} PRIVATE ${ARGN} megascope_options Qt6::Test)
+  target_precompile_headers(megascope_test_headers_${kind} PRIVATE ${MEGASCOPE_COMMON_HEADERS} <QtTest>)
+endfunction()
+
+# megascope_tests(<directory> <core|window> <libraries...>)
 # Every test_*.cpp in the directory becomes a Qt Test program and a ctest entry named after folder and file.
-function(megascope_tests directory)
+function(megascope_tests directory kind)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${directory}/test_*.cpp)
   string(REPLACE "/" "_" prefix ${directory})
   foreach(source IN LISTS sources)
@@ -54,6 +68,7 @@ function(megascope_tests directory)
     set_target_properties(${target} PROPERTIES AUTOMOC ON)
     target_link_libraries(${target} PRIVATE ${ARGN} megascope_options Qt6::Test)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+    target_precompile_headers(${target} REUSE_FROM megascope_test_headers_${kind})
     target_compile_definitions(${target} PRIVATE
       MEGASCOPE_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data"
       MEGASCOPE_REFERENCE_DATA="${MEGASCOPE_REFERENCE_DATA}"
