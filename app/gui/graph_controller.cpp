@@ -123,7 +123,7 @@ void GraphController::exportGraph() {
     }
     double scale = 0;
     if (QFileInfo(path).suffix().toLower() == QLatin1String("png") && graph_->picture()) {
-        const PngSize size = png_size(*graph_->picture(), 1);
+        const PngSize size = graph_->pngSize(1);
         if (size.scale < 1) {
             bool ok = false;
             const double percent = QInputDialog::getDouble(window_, tr("Export graph"),

@@ -1,48 +1,84 @@
 #pragma once
 
+#include <QList>
 #include <QObject>
 #include <QString>
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <vector>
 
-#include "views/common/graph_facts.h"
+#include "session/runner.h"
+#include "views/common/opr_columns.h"
+#include "views/graph/node_text.h"
 
+class QAction;
 class QMenu;
 
 namespace megascope {
 
 class GraphView;
 
-/// What the window's graph view shows and in which colours. GUI thread.
+/// What the window's graph view shows and in which colours; the choices are remembered. GUI thread.
 class GraphLookController : public QObject {
     Q_OBJECT
 public:
     GraphLookController(GraphView* graph, QObject* parent);
 
+    /// "Node text", "Edge text" and "Colour by".
     void buildMenu(QMenu* menu);
+    /// "Colour the graph by this column" for the header of the operators' table, where that can be done.
+    void addColumnAction(QMenu* menu, const QString& column);
 
-    /// Another graph is shown; null: none. Its times are gone.
+    /// Another graph is shown; null: none. Times and errors are gone.
     void setFacts(std::shared_ptr<const GraphFacts> facts);
     /// Numbers of a run or profile; null: none. Colours change with the next `colour`.
-    void setTimes(std::shared_ptr<const OprTimes> times) { times_ = std::move(times); }
+    void setTimes(std::shared_ptr<const OprTimes> times);
+    /// Errors of a run's testcases. Colours change with the next `colour`.
+    void setReport(const RunReport& report);
+
+    /// "auto", "category", "dtype", "node", "format", or the id of an OprColumn.
+    [[nodiscard]] const QString& colouring() const { return colouring_; }
 
 signals:
-    /// Another colouring was chosen in the menu: time to call `colour`.
+    /// Another colouring was chosen: time to call `colour`, whatever coloured the graph until now.
     void colourChosen();
+    /// Colours are to be set anew (theme), unless something else has coloured the graph.
+    void colourNeeded();
 
 public slots:
     /// Colours the graph as chosen.
     void colour();
+    void colourBy(const QString& id);
+    void setLogarithmic(bool on);
 
 private:
-    enum class Colour { automatic, category, dtype, node, format, time, throughput, bandwidth, flops, bytes, intensity };
+    struct Kind {
+        QString id, title;
+    };
+    [[nodiscard]] static QList<Kind> classKinds();
+    [[nodiscard]] bool known(const QString& id) const;
+    /// The chosen colouring, or what stands for it in this graph.
+    [[nodiscard]] QString shown() const;
+    [[nodiscard]] OprColumns columns() const;
+    [[nodiscard]] const OprNumbers* numbers(const QString& id) const;
+    void colourByCategory();
+    void colourByColumn(const QString& id);
     void colourByText(const QString& title, const std::function<QString(const Opr&)>& text_of);
+    void fillColours(QMenu* menu);
+    void addColouring(QMenu* menu, const QString& id, const QString& title);
+    void loadTexts();
+    [[nodiscard]] TooltipLines hoverLines(const std::vector<OprId>& oprs) const;
 
     GraphView* graph_;
     std::shared_ptr<const GraphFacts> facts_;
     std::shared_ptr<const OprTimes> times_;
-    Colour colour_ = Colour::automatic;
+    std::shared_ptr<const std::vector<std::optional<double>>> errors_;
+    std::vector<OprColumn> params_; ///< of the graph
+    mutable std::map<QString, std::optional<OprNumbers>> known_numbers_; ///< found once for what is known now
+    QString colouring_;
     bool logarithmic_ = false;
 };
 

@@ -314,7 +314,7 @@ bool MainWindow::selectByName(const QString& name) {
     return false;
 }
 
-bool MainWindow::settled() const { return jobs_->idle() && !graph_->busy() && (!dumps_->dialog() || dumps_->dialog()->settled()); }
+bool MainWindow::settled() const { return jobs_->idle() && !graph_->busy() && !graph_->gliding() && (!dumps_->dialog() || dumps_->dialog()->settled()); }
 
 void MainWindow::setTheme(ThemeMode mode) {
     applyTheme(*qApp, mode);

@@ -126,6 +126,18 @@ void MainWindow::buildViewMenu() {
     menu->addSeparator();
     for (QDockWidget* dock : {outlineDock_, testcaseDock_, inspectorDock_, tableDock_}) menu->addAction(dock->toggleViewAction());
     menu->addSeparator();
+    QAction* animations = menu->addAction(tr("A&nimations"));
+    animations->setObjectName(QStringLiteral("animations"));
+    animations->setToolTip(tr("Moves take a moment to keep the eye oriented. Off where the system has no animations."));
+    animations->setCheckable(true);
+    connect(animations, &QAction::toggled, this, [this](bool on) {
+        QSettings().setValue(QStringLiteral("animations"), on);
+        setAnimated(on); // of the docks
+        for (GraphView* view : findChildren<GraphView*>()) view->setAnimated(on);
+    });
+    const bool animated = QSettings().value(QStringLiteral("animations"), true).toBool();
+    animations->setChecked(true);
+    animations->setChecked(animated);
     QMenu* themes = menu->addMenu(tr("&Theme"));
     auto* group = new QActionGroup(this);
     const QStringList themeTitles = {tr("As the system"), tr("Light"), tr("Dark")};
@@ -145,9 +157,10 @@ void MainWindow::buildGraphMenu() {
         modelActions_ << action;
         return action;
     };
-    // F and 1 belong to the graph view itself while it has the focus; the menu names them.
+    // F, 1 and 2 belong to the graph view itself while it has the focus; the menu names them.
     add(tr("&Fit in view\tF"), &GraphView::fit)->setIcon(themedIcon(QStringLiteral("fit")));
     add(tr("&Actual size\t1"), &GraphView::zoomToActualSize);
+    add(tr("To the &selection\t2"), &GraphView::zoomToSelection);
     add(tr("Zoom &in\t+"), &GraphView::zoomIn);
     add(tr("Zoom &out\t−"), &GraphView::zoomOut);
     menu->addSeparator();
@@ -171,7 +184,12 @@ void MainWindow::buildGraphMenu() {
                                [this](bool on) { graph_->setDirection(on ? LayoutDirection::right : LayoutDirection::down); });
     graphTools_->buildMenu(menu);
     graphLook_->buildMenu(menu);
-    connect(graphLook_, &GraphLookController::colourChosen, this, &MainWindow::colourGraph);
+    connect(graphLook_, &GraphLookController::colourChosen, this, [this] {
+        profileCompare_->releaseColours();
+        graphLook_->colour();
+    });
+    connect(graphLook_, &GraphLookController::colourNeeded, this, &MainWindow::colourGraph);
+    tablePage(QStringLiteral("operators"))->setHeaderActions([this](QMenu* header, const QString& column) { graphLook_->addColumnAction(header, column); });
     graph_->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(graph_, &QWidget::customContextMenuRequested, menu, [this, menu](const QPoint& at) { menu->popup(graph_->mapToGlobal(at)); });
 }

@@ -50,7 +50,7 @@ void MainWindow::showGraph(const std::shared_ptr<const GraphFacts>& facts) {
     outline_->setFacts(facts);
     inspector_->setFacts(facts);
     find_->setFacts(facts);
-    if (facts) graph_->setGraph(facts->graph, std::shared_ptr<const GraphInfo>(facts, &facts->info));
+    if (facts) graph_->setGraph(facts->graph, std::shared_ptr<const GraphInfo>(facts, &facts->info), {facts, &facts->steps});
     else graph_->setGraph(nullptr, nullptr);
     graphTools_->setFacts(facts, documents_->model() ? documents_->model()->path : QString());
     graphLook_->setFacts(facts);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "app/gui/compare_controller.h"
+#include "app/gui/graph_look_controller.h"
 #include "app/gui/main_window.h"
 #include "app/gui/profile_compare_controller.h"
 #include "app/gui/profile_report_controller.h"
@@ -147,12 +148,15 @@ void MainWindow::runFinished(const std::shared_ptr<const RunReport>& report) {
         lookUpValue(wantedValue_);
         return;
     }
+    graphLook_->setReport(*report);
     const std::size_t oprs = opened->facts->graph->oprs().size();
     if (auto times = timesOfRun(*report, oprs)) {
         setTimes(std::move(times));
         const auto fused = fusedInto(*report, oprs);
         inspector_->setFusedInto(fused);
         oprs_->setFusedInto(fused);
+    } else {
+        colourGraph();
     }
     profileReport_->setRun(opened->facts, report, QFileInfo(opened->path).fileName());
     if (timelineOfRun_) timelinePanel_->setCaption(tr("An earlier profiled run than the one that the other views show; F6 profiles anew"));

@@ -189,6 +189,10 @@ bool ProfileCompareController::coloursGraph() const {
     return scene && view_->coloursGraph() && colouredFacts_ && colouredFacts_ == shownFacts() && (!scene->oprOfA.empty() || !scene->oprOfB.empty());
 }
 
+void ProfileCompareController::releaseColours() {
+    if (coloursGraph()) view_->setColoursGraph(false);
+}
+
 void ProfileCompareController::colour() {
     if (!view_->scene()) return;
     if (!coloursGraph()) {
@@ -210,7 +214,8 @@ void ProfileCompareController::colour() {
         if (!opr.valid()) continue;
         markOf[opr.index()] = row.a && row.b ? static_cast<std::uint8_t>(1 + changeClass(row)) : onlyOne;
     }
-    graph_->setMarks(std::move(markOf), std::move(marks));
+    graph_->setMarks(std::move(markOf), std::move(marks), tr("Change of the profile"));
+    graph_->setColouring({});
 }
 
 } // namespace megascope

@@ -50,6 +50,8 @@ public:
 
     /// Is the graph coloured by change? Then other colours have to wait.
     [[nodiscard]] bool coloursGraph() const;
+    /// Something else is to colour the graph.
+    void releaseColours();
 
 signals:
     /// A comparison is there to be looked at.

@@ -12,6 +12,43 @@
     </message>
 </context>
 <context>
+    <name>GraphView</name>
+    <message numerus="yes">
+        <source>%n operators</source>
+        <translation>
+            <numerusform>%n operator</numerusform>
+            <numerusform>%n operators</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>megascope::ColourClasses</name>
+    <message numerus="yes">
+        <source>%1: %n operators</source>
+        <translation>
+            <numerusform>%1: %n operator</numerusform>
+            <numerusform>%1: %n operators</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>megascope::ColourRamp</name>
+    <message numerus="yes">
+        <source>%1 to %2: %n boxes</source>
+        <translation>
+            <numerusform>%1 to %2: %n box</numerusform>
+            <numerusform>%1 to %2: %n boxes</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n boxes have no finite number</source>
+        <translation>
+            <numerusform>%n box has no finite number</numerusform>
+            <numerusform>%n boxes have no finite number</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>megascope::RunRecord</name>
     <message numerus="yes">
         <source>%n values, in the order of execution. The file has the first elements and statistics of each, not the values themselves.</source>

@@ -112,7 +112,7 @@ private slots:
     void aPngThatIsTooLargeSaysSo() {
         MainWindow window(make_local_runner());
         open(window);
-        const PngSize size = png_size(*window.graphView()->picture(), 100);
+        const PngSize size = window.graphView()->pngSize(100);
         QVERIFY(size.scale < 100);
         QTemporaryDir dir;
         const auto refused = window.graphView()->exportTo(dir.filePath("x.png"), 100);

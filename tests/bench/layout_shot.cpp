@@ -1,6 +1,6 @@
 // Renders a graph view to a PNG without a display, to look at and to measure.
 // Usage: graph_shot FILE.mge|KIND:N OUT.png [--size WxH] [--ratio R] [--dark] [--zoom Z] [--fit] [--expand all|none|DEPTH]
-//        [--select N] [--labels name|shape|dtype] [--right] [--flat] [--graphviz] [--unfold] [--column] [--bench] [--diff FILE [--next]]
+//        [--select N] [--labels name,shape,dtype] [--right] [--flat] [--graphviz] [--unfold] [--column] [--bench] [--diff FILE [--next]]
 
 #include <QApplication>
 #include <QElapsedTimer>
@@ -104,15 +104,15 @@ int main(int argc, char** argv) {
         settle("expanded");
     }
     const QString labels = option("--labels");
-    if (labels == "name") view.setEdgeLabels(EdgeLabel::name);
-    if (labels == "shape") view.setEdgeLabels(EdgeLabel::shape);
-    if (labels == "dtype") view.setEdgeLabels(EdgeLabel::dtype);
-    if (!labels.isEmpty()) settle("labels");
+    if (!labels.isEmpty()) {
+        view.setEdgeTexts({labels.contains("name"), labels.contains("shape"), labels.contains("dtype")});
+        settle("labels");
+    }
     if (flag("--column")) {
-        std::vector<std::optional<double>> values(graph->oprs().size());
-        for (std::size_t i = 0; i < values.size(); ++i)
-            if (!graph->oprs()[i].inputs.empty()) values[i] = 1e-6 * std::pow(10, 3 * std::abs(std::sin(static_cast<double>(i))));
-        view.setColumnColors(values, "time", true, "s");
+        OprNumbers numbers{{"time", "time", "s"}, std::vector<std::optional<double>>(graph->oprs().size()), {}};
+        for (std::size_t i = 0; i < numbers.values.size(); ++i)
+            if (!graph->oprs()[i].inputs.empty()) numbers.values[i] = 1e-6 * std::pow(10, 3 * std::abs(std::sin(static_cast<double>(i))));
+        view.setColumn(std::move(numbers), "time", true);
     }
     if (const QString s = option("--select"); !s.isEmpty()) view.setSelectedOpr(OprId(s.toUInt())), settle("selected");
     if (flag("--fit")) view.fit();

@@ -285,7 +285,8 @@ private slots:
         std::vector<std::optional<double>> times(5);
         times[2] = 1e-3;
         times[3] = 1e-6;
-        view_->setColumnColors(times, "time", true, "s");
+        const auto column = [](std::vector<std::optional<double>> values) { return OprNumbers{{"time", "time", "s"}, std::move(values), {}}; };
+        view_->setColumn(column(times), "time", true);
         const QImage image = view_->grab().toImage();
         const auto colour = [&](std::uint32_t node) {
             const LayoutRect& r = view_->picture()->layout.nodes[node];
@@ -293,13 +294,12 @@ private slots:
         };
         QCOMPARE(colour(nodeOf(2)).rgb(), viridis(1).rgb());
         QCOMPARE(colour(nodeOf(3)).rgb(), viridis(0).rgb());
-        view_->setColumnColors({{}, {}, 8.0, 4.0}, "time", false, "s");
-        view_->setColumnClip(0.5); // 4 is the higher one of the lower half
+        view_->setColumn(column({{}, {}, 8.0, 4.0}), "time", false);
+        view_->setColourRange(std::nullopt, 4.0);
         const QImage clipped = view_->grab().toImage();
         const LayoutRect& lower = view_->picture()->layout.nodes[nodeOf(3)];
         QCOMPARE(clipped.pixelColor(view_->toWidget({lower.x + 6, lower.center_y()}).toPoint()).rgb(), viridis(1).rgb());
-        view_->setColumnClip(1);
-        view_->clearColumnColors();
+        view_->showCategories();
         QVERIFY(view_->grab().toImage().pixelColor(view_->toWidget({view_->picture()->layout.nodes[nodeOf(2)].x + 6,
                                                                     view_->picture()->layout.nodes[nodeOf(2)].center_y()}).toPoint()) != viridis(1));
     }
@@ -343,8 +343,8 @@ private slots:
         // Arrow keys go along the flow as drawn.
         QTest::keyClick(view_.get(), Qt::Key_Right);
         QCOMPARE(view_->selectedOpr(), OprId(3U));
-        for (const EdgeLabel label : {EdgeLabel::name, EdgeLabel::shape, EdgeLabel::dtype, EdgeLabel::none}) {
-            view_->setEdgeLabels(label);
+        for (const EdgeTexts& texts : {EdgeTexts{true, false, false}, EdgeTexts{true, true, true}, EdgeTexts()}) {
+            view_->setEdgeTexts(texts);
             settle();
             view_->grab();
         }

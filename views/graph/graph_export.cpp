@@ -28,25 +28,54 @@ Expected<void> save(const QString& path, const QByteArray& bytes) {
     return {};
 }
 
-} // namespace
+/// The drawing with a margin, and below it what its colours mean.
+struct Sheet {
+    Sheet(const GraphPicture& picture, const GraphFonts& fonts, const ColourLegend& legend)
+        : width(picture.layout.bounds.width + 2 * margin), drawing(picture.layout.bounds.height + 2 * margin) {
+        const QSizeF size = legend_size(legend, fonts.normal, std::max(least_legend, width - 2 * margin));
+        if (size.isEmpty()) return;
+        legend_area = QRectF(QPointF(margin, drawing), size);
+        width = std::max(width, size.width() + 2 * margin);
+    }
+    [[nodiscard]] double height() const { return drawing + (legend_area.isEmpty() ? 0 : legend_area.height() + margin); }
 
-PngSize png_size(const GraphPicture& picture, double scale) {
-    const double width = picture.layout.bounds.width + 2 * margin, height = picture.layout.bounds.height + 2 * margin;
-    const double most = std::min(png_side / std::max(width, height), std::sqrt(png_pixels / (width * height)));
-    return {width * scale, height * scale, std::min(scale, most)};
-}
+    static constexpr double least_legend = 200;
+    double width, drawing;
+    QRectF legend_area;
+};
 
-QImage graph_image(const GraphPicture& picture, const GraphStyle& style, const GraphFonts& fonts, const GraphPaintOptions& options, double scale) {
-    const PngSize size = png_size(picture, scale);
-    if (size.scale < scale) return {};
-    QImage image(std::max(1, static_cast<int>(std::ceil(size.width))), std::max(1, static_cast<int>(std::ceil(size.height))), QImage::Format_RGB32);
-    if (image.isNull()) return {};
+void paint_sheet(QPainter& painter, const Sheet& sheet, const GraphPicture& picture, const GraphStyle& style, const GraphFonts& fonts, const GraphPaintOptions& options) {
     const GraphHighlight no_highlight;
     GraphPaintOptions opaque = options;
     opaque.opacity = 1;
+    painter.fillRect(QRectF(0, 0, sheet.width, sheet.height()), style.background);
+    // A narrow drawing stands over the middle of its legend.
+    const double left = (sheet.width - picture.layout.bounds.width) / 2;
+    GraphPainter(picture, style, fonts, no_highlight, opaque).paint(painter, {1, -left, -margin}, QRectF(0, 0, sheet.width, sheet.drawing));
+    if (!sheet.legend_area.isEmpty()) paint_legend(painter, sheet.legend_area, options.legend, style, fonts.normal);
+}
+
+PngSize size_of(const Sheet& sheet, double scale) {
+    const double most = std::min(png_side / std::max(sheet.width, sheet.height()), std::sqrt(png_pixels / (sheet.width * sheet.height())));
+    return {sheet.width * scale, sheet.height() * scale, std::min(scale, most)};
+}
+
+} // namespace
+
+PngSize png_size(const GraphPicture& picture, const GraphFonts& fonts, const GraphPaintOptions& options, double scale) {
+    return size_of(Sheet(picture, fonts, options.legend), scale);
+}
+
+QImage graph_image(const GraphPicture& picture, const GraphStyle& style, const GraphFonts& fonts, const GraphPaintOptions& options, double scale) {
+    const Sheet sheet(picture, fonts, options.legend);
+    const PngSize size = size_of(sheet, scale);
+    if (size.scale < scale) return {};
+    QImage image(std::max(1, static_cast<int>(std::ceil(size.width))), std::max(1, static_cast<int>(std::ceil(size.height))), QImage::Format_RGB32);
+    if (image.isNull()) return {};
+    image.fill(style.background);
     QPainter painter(&image);
     painter.scale(scale, scale);
-    GraphPainter(picture, style, fonts, no_highlight, opaque).paint(painter, {1, -margin, -margin}, QRectF(0, 0, size.width / scale, size.height / scale));
+    paint_sheet(painter, sheet, picture, style, fonts, options);
     return image;
 }
 
@@ -57,15 +86,10 @@ Expected<void> export_graph(const GraphPicture& picture, const GraphStyle& style
         return save(path, QByteArray::fromStdString(graph_as_dot(*picture.scene.structure)));
     if (suffix == QStringLiteral("json")) return save(path, QByteArray::fromStdString(graph_as_json(*picture.scene.structure)));
 
-    const double width = picture.layout.bounds.width + 2 * margin, height = picture.layout.bounds.height + 2 * margin;
-    const GraphHighlight no_highlight;
-    GraphPaintOptions opaque = options;
-    opaque.opacity = 1;
-    GraphPainter graph_painter(picture, style, fonts, no_highlight, opaque);
-    const auto paint = [&](QPainter& painter) {
-        // The painter scales, so that all detail of 100 % is in the file at whatever size it is shown.
-        graph_painter.paint(painter, {1, -margin, -margin}, QRectF(0, 0, width, height));
-    };
+    const Sheet sheet(picture, fonts, options.legend);
+    const double width = sheet.width, height = sheet.height();
+    // The painter scales, so that all detail of 100 % is in the file at whatever size it is shown.
+    const auto paint = [&](QPainter& painter) { paint_sheet(painter, sheet, picture, style, fonts, options); };
     if (suffix == QStringLiteral("svg")) {
         QSaveFile file(path);
         if (!file.open(QIODevice::WriteOnly)) return cannot_write(path, file.errorString());
@@ -101,7 +125,7 @@ Expected<void> export_graph(const GraphPicture& picture, const GraphStyle& style
         return {};
     }
     if (suffix == QStringLiteral("png")) {
-        const PngSize size = png_size(picture, png_scale > 0 ? png_scale : 1);
+        const PngSize size = size_of(sheet, png_scale > 0 ? png_scale : 1);
         if (png_scale > 0 && size.scale < png_scale)
             return fail(ErrorCode::invalid_argument, "A PNG of this drawing would have " + std::to_string(std::llround(size.width)) + " × " + std::to_string(std::llround(size.height)) +
                                                          " pixels, more than can be written; " + QString::number(size.scale * 100, 'g', 3).toStdString() + " % fits. SVG and PDF have no limit.");

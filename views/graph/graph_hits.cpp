@@ -68,6 +68,10 @@ GraphHit hit_test(const GraphPicture& p, LayoutPoint point, double tolerance) {
             hit.edge = e;
         }
     });
+    if (!hit.edge) // the text of a line stands for it
+        p.label_index.query(at, [&](std::uint32_t i) {
+            if (p.edge_labels[i].rect.contains(point)) hit.edge = p.edge_labels[i].edge;
+        });
     if (hit.edge) return hit;
     p.frame_index.query(at, [&](std::uint32_t i) {
         LayoutRect title = p.layout.clusters[i];

@@ -38,6 +38,18 @@ void GraphPainter::paint(QPainter& painter, const GraphTransform& transform, con
     painter.fillRect(area, style_.background);
     painter.setOpacity(options_.opacity);
     painter.setRenderHint(QPainter::Antialiasing, true);
+    if (options_.gliding) {
+        painter.setOpacity(options_.opacity * options_.arrived);
+        frames(painter);
+        edges(painter);
+        painter.setOpacity(options_.opacity);
+        boxes(painter);
+        painter.setOpacity(options_.opacity * options_.arrived);
+        if (t_.scale >= text_scale) edge_labels(painter);
+        sticky_titles(painter);
+        painter.setOpacity(1);
+        return;
+    }
     frames(painter);
     // Few boxes are painted one by one at any scale.
     if (t_.scale < density_scale && p_.scene.nodes.size() > 3000) {
@@ -45,7 +57,7 @@ void GraphPainter::paint(QPainter& painter, const GraphTransform& transform, con
     } else {
         edges(painter);
         boxes(painter);
-        if (options_.labels != EdgeLabel::none && t_.scale >= text_scale) edge_labels(painter);
+        if (!p_.edge_labels.empty() && t_.scale >= text_scale) edge_labels(painter);
         sticky_titles(painter);
     }
     painter.setOpacity(1);
@@ -257,38 +269,27 @@ void GraphPainter::stub_mark(QPainter& painter, std::uint32_t edge, const QColor
 }
 
 void GraphPainter::edge_labels(QPainter& painter) {
-    const Graph& graph = p_.graph();
-    // One label per value, where its first line leaves.
-    std::vector<std::uint32_t> list;
-    p_.edge_index.query(visible_, [&](std::uint32_t e) { list.push_back(e); });
-    std::sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) {
-        const SceneEdge &x = p_.scene.edges[a], &y = p_.scene.edges[b];
-        return x.var != y.var ? x.var < y.var : a < b;
-    });
     painter.setFont(fonts_.small);
-    VarId last;
-    for (const std::uint32_t e : list) {
-        const SceneEdge& edge = p_.scene.edges[e];
-        if (edge.var == last || p_.layout.edges[e].count == 0) continue;
-        last = edge.var;
-        const LayoutPoint start = p_.layout.route(e).front();
-        QString label;
-        if (options_.labels == EdgeLabel::name) label = fonts_.small_measure.elided(text(graph.display_name(edge.var)), 160);
-        else if (options_.labels == EdgeLabel::shape) {
-            if (const auto shape = known_shape(graph, p_.info.get(), edge.var)) label = text(shape->text());
-        } else if (const auto dtype = known_dtype(graph, p_.info.get(), edge.var)) label = text(dtype->name());
-        if (label.isEmpty() || !visible_.grown(200).contains(start)) continue;
+    QColor back = style_.background;
+    back.setAlpha(215);
+    p_.label_index.query(visible_, [&](std::uint32_t i) {
+        const EdgeLabel& label = p_.edge_labels[i];
+        const SceneEdge& edge = p_.scene.edges[label.edge];
+        const bool strong = highlight_.var.valid() && edge.var == highlight_.var;
         painter.save();
-        painter.translate(t_.to_device(start));
+        painter.translate(t_.to_device(LayoutPoint{label.rect.x, label.rect.y}));
         painter.scale(t_.scale, t_.scale);
-        const QRectF box(4, 2, fonts_.small_measure.width(label) + 4, fonts_.small_measure.height());
-        QColor back = style_.background;
-        back.setAlpha(200);
-        painter.fillRect(box, back);
-        painter.setPen(style_.dimmed);
-        painter.drawText(QPointF(box.x() + 2, box.y() + fonts_.small_measure.ascent()), label);
+        if (label.on_lines) painter.fillRect(QRectF(0, 0, label.rect.width, label.rect.height), back);
+        painter.setPen(strong ? style_.accent : faded(edge.from) && faded(edge.to) ? mixed(style_.background, style_.dimmed, 0.45) : style_.dimmed);
+        painter.drawText(QPointF(2, 1 + fonts_.small_measure.ascent()), label.text);
         painter.restore();
-    }
+    });
+}
+
+const LayoutRect& GraphPainter::rect_of(std::uint32_t node) const {
+    if (options_.gliding)
+        if (const auto it = options_.gliding->find(node); it != options_.gliding->end()) return it->second.rect;
+    return p_.layout.nodes[node];
 }
 
 QColor GraphPainter::fill_of(std::uint32_t i) const {
@@ -311,14 +312,21 @@ QColor GraphPainter::outline_of(std::uint32_t i) const {
 
 void GraphPainter::boxes(QPainter& painter) {
     std::vector<std::uint32_t> list;
-    p_.node_index.query(visible_.grown(6 / t_.scale), [&](std::uint32_t i) { list.push_back(i); });
+    if (options_.gliding) {
+        for (const auto& [node, where] : *options_.gliding) list.push_back(node);
+    } else {
+        p_.node_index.query(visible_.grown(6 / t_.scale), [&](std::uint32_t i) { list.push_back(i); });
+    }
     std::sort(list.begin(), list.end());
-    for (const std::uint32_t i : list) box(painter, i);
+    for (const std::uint32_t i : list) {
+        if (options_.gliding) painter.setOpacity(options_.opacity * options_.gliding->at(i).visible);
+        box(painter, i);
+    }
 }
 
 void GraphPainter::box(QPainter& painter, std::uint32_t i) {
     const SceneNode& node = p_.scene.nodes[i];
-    const QRectF r = snapped(t_.to_device(p_.layout.nodes[i]));
+    const QRectF r = snapped(t_.to_device(rect_of(i)));
     const bool selected = highlight_.node == i, hovered = highlight_.hovered == i;
     const bool hit = !highlight_.found.empty() && highlight_.found[i] != 0;
     QColor fill = fill_of(i), outline = outline_of(i);
@@ -380,26 +388,29 @@ void GraphPainter::box(QPainter& painter, std::uint32_t i) {
 void GraphPainter::box_text(QPainter& painter, std::uint32_t i, const QColor& text_colour, const QColor& dimmed) {
     const SceneNode& node = p_.scene.nodes[i];
     const NodeText& t = p_.texts[i];
-    const LayoutRect& rect = p_.layout.nodes[i];
+    const LayoutRect& rect = rect_of(i);
     painter.save();
     painter.translate(t_.to_device(LayoutPoint{rect.x, rect.y}));
     painter.scale(t_.scale, t_.scale);
-    const double attribute_width = t.attribute.isEmpty() ? 0 : fonts_.normal_measure.width(t.attribute) + 6;
+    const double between = t.title.isEmpty() ? 0 : 6;
+    const double attribute_width = t.attribute.isEmpty() ? 0 : fonts_.normal_measure.width(t.attribute) + between;
     double x = (rect.width - static_cast<double>(t.title_width) - attribute_width) / 2, y = 6;
     painter.setFont(fonts_.bold);
     painter.setPen(text_colour);
     painter.drawText(QPointF(x, y + fonts_.bold_measure.ascent()), t.title);
     if (!t.attribute.isEmpty()) {
-        x += static_cast<double>(t.title_width) + 6;
+        x += static_cast<double>(t.title_width) + between;
         painter.setFont(fonts_.normal);
         painter.setPen(node.kind == SceneNode::Kind::group ? dimmed : text_colour);
         painter.drawText(QPointF(x, y + fonts_.bold_measure.ascent()), t.attribute);
     }
-    y += fonts_.bold_measure.height();
+    if (t.has_head()) y += fonts_.bold_measure.height();
     painter.setFont(fonts_.small);
-    if (!t.name.isEmpty()) {
+    for (const QString* line : {&t.name, &t.facts}) {
+        if (line->isEmpty()) continue;
         painter.setPen(dimmed);
-        painter.drawText(QPointF((rect.width - fonts_.small_measure.width(t.name)) / 2, y + fonts_.small_measure.ascent()), t.name);
+        painter.drawText(QPointF((rect.width - fonts_.small_measure.width(*line)) / 2, y + fonts_.small_measure.ascent()), *line);
+        y += fonts_.small_measure.height();
     }
     if (node.pill_count > 0) {
         double row_width = 0;

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
+#include "views/graph/colour_legend.h"
 #include "views/graph/graph_picture.h"
 #include "views/graph/graph_style.h"
 
@@ -28,8 +30,6 @@ struct GraphTransform {
     }
 };
 
-enum class EdgeLabel { none, name, shape, dtype };
-
 /// What is highlighted; all indices belong to the picture.
 struct GraphHighlight {
     enum Relation : std::uint8_t { unrelated, upstream, downstream, itself };
@@ -43,10 +43,18 @@ struct GraphHighlight {
 };
 
 struct GraphPaintOptions {
-    EdgeLabel labels = EdgeLabel::none;
     std::vector<std::optional<QColor>> colours; ///< by node: replaces the category's fill; empty = categories
+    ColourLegend legend; ///< what the colours mean; part of exported pictures
     bool edge_width_by_bytes = false;
     double opacity = 1;
+    /// While boxes glide: where those in sight are now and how visible they are, by node. Other boxes are not painted; lines and frames
+    /// are as visible as `arrived` (0 to 1) says. Null: everything is where it belongs.
+    struct Gliding {
+        LayoutRect rect;
+        double visible = 1;
+    };
+    const std::unordered_map<std::uint32_t, Gliding>* gliding = nullptr;
+    double arrived = 1;
 };
 
 /// Paints what is visible of a picture. Detail follows the scale: text, then boxes, then density. Stateless between calls.
@@ -79,6 +87,7 @@ private:
     void box_text(QPainter& painter, std::uint32_t node, const QColor& text, const QColor& dimmed);
     void density(QPainter& painter);
     [[nodiscard]] QColor fill_of(std::uint32_t node) const;
+    [[nodiscard]] const LayoutRect& rect_of(std::uint32_t node) const;
     [[nodiscard]] QColor outline_of(std::uint32_t node) const;
     [[nodiscard]] bool faded(std::uint32_t node) const {
         return !highlight_.relation.empty() && highlight_.relation[node] == GraphHighlight::unrelated;

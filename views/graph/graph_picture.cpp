@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tensor/element.h"
 #include "views/common/number_text.h"
+#include "views/graph/edge_labels.h"
 #include "views/graph/node_text.h"
 
 namespace megascope {
@@ -24,10 +26,19 @@ QString tr(const char* source) { return QCoreApplication::translate("GraphView",
 
 class PictureBuilder {
 public:
-    PictureBuilder(GraphPicture& picture, const GraphFonts& fonts)
-        : p_(picture), fonts_(fonts), graph_(picture.graph()), info_(picture.info.get()) {}
+    PictureBuilder(GraphPicture& picture, const PictureRequest& request, const GraphFonts& fonts)
+        : p_(picture), fonts_(fonts), graph_(picture.graph()), info_(picture.info.get()), shown_(request.node_texts), steps_(request.steps.get()) {}
 
     void measure() {
+        if (shown_.order && steps_) {
+            ranges_.resize(p_.scene.nodes.size());
+            for (std::size_t o = 0; o < std::min(steps_->size(), p_.scene.node_of_opr.size()); ++o) {
+                const std::uint32_t node = p_.scene.node_of_opr[o];
+                if (node == GraphScene::hidden || !(*steps_)[o]) continue;
+                auto& range = ranges_[node];
+                range = range ? std::pair(std::min(range->first, *(*steps_)[o]), std::max(range->second, *(*steps_)[o])) : std::pair(*(*steps_)[o], *(*steps_)[o]);
+            }
+        }
         p_.texts.resize(p_.scene.nodes.size());
         p_.pill_texts.resize(p_.scene.pills.size());
         p_.pill_rects.resize(p_.scene.pills.size());
@@ -64,46 +75,68 @@ private:
         return s;
     }
 
-    SceneSize measure_node(const SceneNode& node, std::uint32_t index) {
-        NodeText& t = p_.texts[index];
+    /// "step 7 · priority 12"; of a group the steps of its operators.
+    QString facts_of(const SceneNode& node, std::uint32_t index) const {
+        if (node.kind == SceneNode::Kind::output) return {};
+        QStringList parts;
+        if (index < ranges_.size() && ranges_[index]) {
+            const auto [first, last] = *ranges_[index];
+            parts << (first == last ? tr("step %1").arg(first) : tr("steps %1 – %2").arg(first).arg(last));
+        }
+        if (shown_.priority && node.kind != SceneNode::Kind::group && graph_.opr(node.opr).priority != 0)
+            parts << tr("priority %1").arg(graph_.opr(node.opr).priority);
+        return parts.join(QStringLiteral(" · "));
+    }
+
+    void texts_of(const SceneNode& node, std::uint32_t index, NodeText& t) const {
         switch (node.kind) {
         case SceneNode::Kind::group: {
+            // A group's title is its name and its type in one.
             const Group& g = p_.scene.structure->groups->group(node.group);
-            t.title = text(g.title);
-            t.name = tr("%1 operators").arg(g.total);
+            if (shown_.name || shown_.type) t.title = text(g.title);
+            if (shown_.attributes) t.name = QCoreApplication::translate("GraphView", "%n operators", nullptr, static_cast<int>(g.total));
             if (g.alike > 1) t.attribute = QStringLiteral("×%1").arg(g.alike);
             break;
         }
         case SceneNode::Kind::input:
-            t.title = text(graph_.display_name(node.opr));
-            if (!graph_.opr(node.opr).outputs.empty()) t.attribute = shape_and_dtype(graph_.opr(node.opr).outputs[0]);
+            if (shown_.name) t.title = text(graph_.display_name(node.opr));
+            else if (shown_.type) t.title = tr("input");
+            if (shown_.attributes && !graph_.opr(node.opr).outputs.empty()) t.attribute = shape_and_dtype(graph_.opr(node.opr).outputs[0]);
             break;
         case SceneNode::Kind::output:
-            t.title = node.outputs > 1 ? tr("%1 outputs").arg(node.outputs) : tr("output");
-            if (node.outputs == 1) t.attribute = shape_and_dtype(node.var);
+            if (shown_.type || node.outputs > 1) t.title = node.outputs > 1 ? tr("%1 outputs").arg(node.outputs) : tr("output");
+            if (shown_.attributes && node.outputs == 1) t.attribute = shape_and_dtype(node.var);
             break;
         case SceneNode::Kind::constant:
-            t.title = node_name(graph_, node.opr, {});
-            if (t.title.isEmpty()) t.title = text(graph_.type_text(node.opr));
-            if (!graph_.opr(node.opr).outputs.empty()) t.attribute = shape_and_dtype(graph_.opr(node.opr).outputs[0]);
+            if (shown_.name) t.title = node_name(graph_, node.opr, {});
+            if (t.title.isEmpty() && (shown_.type || shown_.name)) t.title = text(graph_.type_text(node.opr));
+            if (shown_.attributes && !graph_.opr(node.opr).outputs.empty()) t.attribute = shape_and_dtype(graph_.opr(node.opr).outputs[0]);
             break;
         case SceneNode::Kind::opr:
-            t.title = text(graph_.type_text(node.opr));
-            t.attribute = attribute_line(graph_, info_, node.opr);
-            t.name = node_name(graph_, node.opr, frame_path(index));
+            if (shown_.type) t.title = text(graph_.type_text(node.opr));
+            if (shown_.attributes) t.attribute = attribute_line(graph_, info_, node.opr);
+            if (shown_.name) t.name = node_name(graph_, node.opr, frame_path(index));
             break;
         }
+        if (t.title.isEmpty() && t.attribute.isEmpty()) t.title = std::exchange(t.name, {});
+        t.facts = facts_of(node, index);
+    }
+
+    SceneSize measure_node(const SceneNode& node, std::uint32_t index) {
+        NodeText& t = p_.texts[index];
+        texts_of(node, index, t);
         t.title = fonts_.bold_measure.elided(t.title, widest_text);
-        t.title_width = static_cast<float>(fonts_.bold_measure.width(t.title));
+        t.title_width = t.title.isEmpty() ? 0 : static_cast<float>(fonts_.bold_measure.width(t.title));
         const double left = std::max(60.0, widest_text - t.title_width - title_gap);
         t.attribute = fonts_.normal_measure.elided(t.attribute, left);
         t.name = fonts_.small_measure.elided(t.name, 200);
 
         double width = t.title_width;
-        if (!t.attribute.isEmpty()) width += title_gap + fonts_.normal_measure.width(t.attribute);
-        double height = 2 * pad_y + fonts_.bold_measure.height();
-        if (!t.name.isEmpty()) {
-            width = std::max(width, fonts_.small_measure.width(t.name));
+        if (!t.attribute.isEmpty()) width += (t.title.isEmpty() ? 0 : title_gap) + fonts_.normal_measure.width(t.attribute);
+        double height = 2 * pad_y + (t.has_head() ? fonts_.bold_measure.height() : 0);
+        for (const QString* line : {&t.name, &t.facts}) {
+            if (line->isEmpty()) continue;
+            width = std::max(width, fonts_.small_measure.width(*line));
             height += fonts_.small_measure.height();
         }
         if (node.pill_count > 0) {
@@ -186,6 +219,9 @@ private:
     const GraphFonts& fonts_;
     const Graph& graph_;
     const GraphInfo* info_;
+    const NodeTexts& shown_;
+    const std::vector<std::optional<std::uint32_t>>* steps_;
+    std::vector<std::optional<std::pair<std::uint32_t, std::uint32_t>>> ranges_; ///< by node: first and last step
 };
 
 } // namespace
@@ -233,7 +269,7 @@ Expected<std::shared_ptr<const GraphPicture>> make_picture(const PictureRequest&
     if (request.choose_expansion) options.expanded = default_expansion(*structure, request.box_limit);
     picture->scene = build_scene(structure, std::move(options));
     picture->info = request.info;
-    PictureBuilder(*picture, fonts).measure();
+    PictureBuilder(*picture, request, fonts).measure();
     if (cancel.cancelled()) return CancelToken::error();
     auto layout = run_layout(picture->scene.layout, request.layout, cancel, progress);
     if (!layout) return forward(std::move(layout).error());
@@ -245,6 +281,15 @@ Expected<std::shared_ptr<const GraphPicture>> make_picture(const PictureRequest&
     picture->edge_index = SpatialIndex(picture->edge_bounds);
     picture->frame_index = SpatialIndex(picture->layout.clusters);
     picture->density = DensityPyramid(picture->layout.nodes);
+    if (request.edge_texts.any()) {
+        progress.report("placing the lines' texts", 0, 0);
+        picture->edge_labels = place_edge_labels(*picture, request.edge_texts, fonts, cancel);
+        if (cancel.cancelled()) return CancelToken::error();
+        std::vector<LayoutRect> rects;
+        rects.reserve(picture->edge_labels.size());
+        for (const EdgeLabel& label : picture->edge_labels) rects.push_back(label.rect);
+        picture->label_index = SpatialIndex(rects);
+    }
     return picture;
 }
 

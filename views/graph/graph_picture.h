@@ -3,6 +3,7 @@
 #include <QString>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,11 +19,29 @@
 
 namespace megascope {
 
+/// What boxes say.
+struct NodeTexts {
+    bool type = true, name = true, attributes = true;
+    bool priority = true; ///< where it is not 0
+    bool order = false;   ///< execution index
+    friend bool operator==(const NodeTexts&, const NodeTexts&) = default;
+};
+
+/// What lines say: "conv1:out  1×64×56×56 float32".
+struct EdgeTexts {
+    bool name = false, shape = false, dtype = false;
+    [[nodiscard]] bool any() const { return name || shape || dtype; }
+    friend bool operator==(const EdgeTexts&, const EdgeTexts&) = default;
+};
+
 /// What is to be drawn and how; copied into the job that makes the picture.
 struct PictureRequest {
     std::shared_ptr<const Graph> graph;
     std::shared_ptr<const GraphInfo> info;           ///< may be null
     std::shared_ptr<const GraphStructure> structure; ///< null: found by the job
+    std::shared_ptr<const std::vector<std::optional<std::uint32_t>>> steps; ///< by OprId: execution index; may be null
+    NodeTexts node_texts;
+    EdgeTexts edge_texts;
     SceneOptions scene;
     bool choose_expansion = false; ///< ignore `scene.expanded` and open groups up to `box_limit` boxes
     std::size_t box_limit = 160;
@@ -33,7 +52,17 @@ struct NodeText {
     QString title;     ///< bold
     QString attribute; ///< beside the title
     QString name;      ///< dimmed, below
+    QString facts;     ///< dimmed, below: priority, execution index
     float title_width = 0;
+    [[nodiscard]] bool has_head() const { return !title.isEmpty() || !attribute.isEmpty(); }
+};
+
+/// What a line says, beside or on it where there is room.
+struct EdgeLabel {
+    std::uint32_t edge = 0;
+    QString text;
+    LayoutRect rect;
+    bool on_lines = false; ///< it lies on its own line or on others
 };
 
 /// A laid out graph with everything that painting and hit tests need. Immutable; made by a job, painted by the GUI thread.
@@ -46,6 +75,8 @@ struct GraphPicture {
     std::vector<LayoutRect> pill_rects; ///< relative to the node's top left corner; empty = no room, counted in the last one
     std::vector<QString> frame_titles;  ///< parallel to scene.frames
     std::vector<LayoutRect> edge_bounds;
+    std::vector<EdgeLabel> edge_labels; ///< one a value, as far as there is room; none lies on a box or on another label
+    SpatialIndex label_index;           ///< of their rectangles
     SpatialIndex node_index, edge_index, frame_index;
     DensityPyramid density;
 

@@ -2,23 +2,22 @@
 
 #include <QEvent>
 #include <QPainter>
-#include <QResizeEvent>
-#include <QStyle>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "views/common/job_runner.h"
-#include "views/graph/graph_export.h"
+#include "views/graph/colour_bar.h"
 #include "views/graph/minimap.h"
 
 namespace megascope {
 
 namespace {
 
-constexpr double most_scale = 4;
 constexpr double margin = 24;
+constexpr double legend_margin = 12; ///< around the legend of a picture
 
 QString next_slot() {
     static int counter = 0;
@@ -28,49 +27,40 @@ QString next_slot() {
 } // namespace
 
 GraphView::GraphView(JobRunner* jobs, QWidget* parent)
-    : QWidget(parent), jobs_(jobs ? jobs : new JobRunner(this)), slot_(next_slot()), minimap_(new Minimap(this)), fonts_(font()),
-      style_(palette()) {
+    : QWidget(parent), jobs_(jobs ? jobs : new JobRunner(this)), slot_(next_slot()), minimap_(new Minimap(this)), bar_(new ColourBar(this)),
+      fonts_(font()), style_(palette()) {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAttribute(Qt::WA_OpaquePaintEvent);
     setAccessibleName(tr("Compute graph"));
     minimap_->hide();
+    bar_->hide();
     connect(minimap_, &Minimap::requested, this, [this](double x, double y) {
         GraphTransform t = transform_;
-        t.x = x - width() / t.scale / 2;
-        t.y = y - height() / t.scale / 2;
+        t.x = x - sight().width() / t.scale / 2;
+        t.y = y - sight().height() / t.scale / 2;
         setTransform(t);
     });
+    connect(bar_, &ColourBar::colouringChosen, this, &GraphView::colouringChosen);
+    connect(bar_, &ColourBar::scaleChosen, this, &GraphView::colourScaleChosen);
+    connect(bar_, &ColourBar::rangeChosen, this, &GraphView::setColourRange);
     dim_timer_.setSingleShot(true);
     dim_timer_.setInterval(80);
     connect(&dim_timer_, &QTimer::timeout, this, [this] {
         dimmed_ = busy_;
         update();
     });
-    motion_.setStartValue(0.0);
-    motion_.setEndValue(1.0);
-    motion_.setEasingCurve(QEasingCurve::OutCubic);
-    connect(&motion_, &QVariantAnimation::valueChanged, this, [this](const QVariant& value) {
-        const double k = value.toDouble();
-        if (k >= 1) return setTransform(motion_to_);
-        // The scale moves evenly in factors; the middle of the view moves evenly in layout units.
-        GraphTransform t;
-        t.scale = motion_from_.scale * std::pow(motion_to_.scale / motion_from_.scale, k);
-        const auto middle = [k](double a, double sa, double b, double sb, double size) {
-            return (a + size / sa / 2) * (1 - k) + (b + size / sb / 2) * k;
-        };
-        t.x = middle(motion_from_.x, motion_from_.scale, motion_to_.x, motion_to_.scale, width()) - width() / t.scale / 2;
-        t.y = middle(motion_from_.y, motion_from_.scale, motion_to_.y, motion_to_.scale, height()) - height() / t.scale / 2;
-        setTransform(t);
-    });
+    connectMotion();
 }
 
 GraphView::~GraphView() { jobs_->dropSlot(slot_); }
 
-void GraphView::setGraph(std::shared_ptr<const Graph> graph, std::shared_ptr<const GraphInfo> info) {
+void GraphView::setGraph(std::shared_ptr<const Graph> graph, std::shared_ptr<const GraphInfo> info,
+                         std::shared_ptr<const std::vector<std::optional<std::uint32_t>>> steps) {
     const bool same = graph && graph == request_.graph;
     request_.graph = graph;
     request_.info = std::move(info);
+    request_.steps = std::move(steps);
     if (!same) {
         request_.structure = nullptr;
         request_.scene.expanded.clear();
@@ -85,13 +75,16 @@ void GraphView::setGraph(std::shared_ptr<const Graph> graph, std::shared_ptr<con
         focus_ = {};
         column_.reset();
         marks_.clear();
+        range_low_ = range_high_ = std::nullopt;
+        default_legend_ = {};
         highlight_ = {};
     }
     if (!graph) {
         jobs_->dropSlot(slot_);
         setBusy(false);
         picture_ = nullptr;
-        paint_.colours.clear();
+        endGlide();
+        applyColours();
         minimap_->setPicture(nullptr, paint_);
         minimap_->hide();
         update();
@@ -133,7 +126,9 @@ void GraphView::setBusy(bool busy) {
 
 void GraphView::showPicture(std::shared_ptr<const GraphPicture> picture) {
     const Anchor anchor = anchor_.value_or(Anchor{});
-    picture_ = std::move(picture);
+    endGlide();
+    const auto before = std::exchange(picture_, std::move(picture));
+    const GraphTransform from = transform_;
     request_.structure = picture_->scene.structure;
     request_.scene.expanded = picture_->scene.options.expanded;
     request_.choose_expansion = false;
@@ -153,8 +148,10 @@ void GraphView::showPicture(std::shared_ptr<const GraphPicture> picture) {
             setTransform(t);
         }
     }
+    const bool moved_on = keep_ == Keep::start;
     keep_ = Keep::nothing;
     anchor_.reset();
+    if (before && !moved_on && before->scene.structure == picture_->scene.structure) startGlide(*before, from);
     if (reveal_after_layout_) {
         reveal_after_layout_ = false;
         if (const auto node = nodeOf(selected_opr_.valid() ? selected_opr_
@@ -165,43 +162,6 @@ void GraphView::showPicture(std::shared_ptr<const GraphPicture> picture) {
     setTransform(transform_);
     update();
     emit pictureChanged();
-}
-
-void GraphView::showStart() {
-    // A drawing that fits is shown whole; a long one from its start, wide enough to read.
-    const LayoutRect& b = picture_->layout.bounds;
-    const double w = std::max(1.0, width() - 2 * margin), h = std::max(1.0, height() - 2 * margin);
-    const double whole = std::min(w / std::max(1.0, b.width), h / std::max(1.0, b.height));
-    GraphTransform t;
-    const bool sideways = request_.layout.direction == LayoutDirection::right;
-    t.scale = std::min(1.0, std::max(whole, std::clamp((sideways ? h / std::max(1.0, b.height) : w / std::max(1.0, b.width)), 0.55, 1.0)));
-    if (whole >= 0.75) t.scale = std::min(1.0, whole);
-    LayoutRect first = b;
-    if (!picture_->layout.nodes.empty() && t.scale > whole) {
-        // What the first screen of the flow holds.
-        LayoutRect strip = b, found;
-        if (sideways) strip.width = width() / t.scale;
-        else strip.height = height() / t.scale;
-        std::vector<double> middles;
-        picture_->node_index.query(strip, [&](std::uint32_t i) {
-            found = found.united(picture_->layout.nodes[i]);
-            middles.push_back(sideways ? picture_->layout.nodes[i].center_y() : picture_->layout.nodes[i].center_x());
-        });
-        if (!found.empty()) first = found;
-        // More than fits: where most of it is.
-        if (!middles.empty() && (sideways ? found.height * t.scale > height() : found.width * t.scale > width())) {
-            const auto half = middles.begin() + static_cast<std::ptrdiff_t>(middles.size() / 2);
-            std::nth_element(middles.begin(), half, middles.end());
-            (sideways ? first.y : first.x) = *half;
-            (sideways ? first.height : first.width) = 0;
-        }
-    }
-    t.x = first.center_x() - width() / t.scale / 2;
-    t.y = first.center_y() - height() / t.scale / 2;
-    if (!sideways && b.height > height() / t.scale) t.y = b.y - margin / t.scale;
-    if (sideways && b.width > width() / t.scale) t.x = b.x - margin / t.scale;
-    setTransform(t);
-    start_ = transform_;
 }
 
 std::optional<LayoutPoint> GraphView::anchorPoint(const Anchor& anchor) const {
@@ -227,7 +187,7 @@ OprId GraphView::representative(const SceneNode& node) const {
 std::vector<GraphView::Placed> GraphView::boxesInSight() const {
     std::vector<Placed> boxes;
     if (!picture_) return boxes;
-    picture_->node_index.query(transform_.to_layout(QRectF(rect())), [&](std::uint32_t i) {
+    picture_->node_index.query(transform_.to_layout(QRectF(sight())), [&](std::uint32_t i) {
         const OprId opr = representative(picture_->scene.nodes[i]);
         const LayoutRect& r = picture_->layout.nodes[i];
         if (opr.valid()) boxes.push_back({opr, {r.center_x(), r.y}});
@@ -246,15 +206,10 @@ std::optional<LayoutPoint> GraphView::topOf(OprId opr) const {
     return LayoutPoint{picture_->layout.nodes[*node].center_x(), picture_->layout.nodes[*node].y};
 }
 
-void GraphView::showArea(const GraphTransform& transform) {
-    motion_.stop();
-    setTransform(transform);
-}
-
 GraphView::Anchor GraphView::anchorInMiddle() const {
     Anchor anchor;
     if (!picture_) return anchor;
-    const LayoutRect seen = transform_.to_layout(QRectF(rect()));
+    const LayoutRect seen = transform_.to_layout(QRectF(sight()));
     double least = std::numeric_limits<double>::infinity();
     picture_->node_index.query(seen, [&](std::uint32_t i) {
         const OprId opr = representative(picture_->scene.nodes[i]);
@@ -356,7 +311,7 @@ void GraphView::showOnly(std::vector<std::uint8_t> only, OprId middle) {
     focus_ = {};
     Anchor anchor;
     anchor.opr = middle.valid() ? middle : selected_opr_;
-    anchor.at = QPointF(width() / 2.0, height() / 2.0);
+    anchor.at = QRectF(sight()).center();
     startLayout(Keep::anchor, anchor.opr.valid() ? anchor : anchorInMiddle());
     if (was != is) emit focusModeChanged(is);
 }
@@ -366,13 +321,23 @@ Expected<void> GraphView::exportTo(const QString& path, double png_scale) const 
     return export_graph(*picture_, style_, fonts_, paint_, path, png_scale);
 }
 
+PngSize GraphView::pngSize(double scale) const { return png_size(*picture_, fonts_, paint_, scale); }
+
 QImage GraphView::image() const {
     const double ratio = devicePixelRatioF();
-    QImage image(size() * ratio, QImage::Format_RGB32);
+    const QRectF seen(sight());
+    const QSizeF legend = legend_size(paint_.legend, font(), seen.width() - 2 * legend_margin);
+    const double below = legend.isEmpty() ? 0 : legend.height() + 2 * legend_margin;
+    const QSizeF whole(seen.width(), seen.height() + below);
+    QImage image((whole * ratio).toSize(), QImage::Format_RGB32);
     image.setDevicePixelRatio(ratio);
     QPainter painter(&image);
-    if (picture_) GraphPainter(*picture_, style_, fonts_, highlight_, paint_).paint(painter, transform_, QRectF(rect()));
-    else painter.fillRect(rect(), style_.background);
+    painter.fillRect(QRectF(QPointF(), whole), style_.background);
+    if (picture_) GraphPainter(*picture_, style_, fonts_, highlight_, paint_).paint(painter, transform_, seen);
+    if (below > 0) {
+        painter.fillRect(QRectF(0, seen.height(), whole.width(), below), style_.background);
+        paint_legend(painter, QRectF(legend_margin, seen.height() + legend_margin, seen.width() - 2 * legend_margin, legend.height()), paint_.legend, style_, font());
+    }
     return image;
 }
 
@@ -430,39 +395,19 @@ void GraphView::reveal(OprId opr) {
     startLayout(Keep::anchor, anchorInMiddle());
 }
 
-void GraphView::bringIntoView(const LayoutRect& r) {
-    const LayoutRect seen = transform_.to_layout(QRectF(rect()).adjusted(margin, margin, -margin, -margin));
-    GraphTransform t = transform_;
-    const bool readable = t.scale >= GraphPainter::text_scale;
-    if (readable && r.x >= seen.x && r.right() <= seen.right() && r.y >= seen.y && r.bottom() <= seen.bottom()) return;
-    if (!readable) t.scale = 0.8;
-    t.x = r.center_x() - width() / t.scale / 2;
-    t.y = r.center_y() - height() / t.scale / 2;
-    animateTo(t);
-}
-
-void GraphView::centerOn(OprId opr) {
-    if (const auto node = nodeOf(opr)) {
-        GraphTransform t = transform_;
-        if (t.scale < GraphPainter::text_scale) t.scale = 0.8;
-        const LayoutRect& r = picture_->layout.nodes[*node];
-        t.x = r.center_x() - width() / t.scale / 2;
-        t.y = r.center_y() - height() / t.scale / 2;
-        animateTo(t);
-    }
-}
-
 // Options ----------------------------------------------------------------------------------------------------------------------
 
-void GraphView::setEdgeLabels(EdgeLabel labels) {
-    if (paint_.labels == labels) return;
-    const bool room_changes = (paint_.labels == EdgeLabel::none) != (labels == EdgeLabel::none);
-    paint_.labels = labels;
-    if (room_changes) {
-        request_.layout.rank_spacing = labels == EdgeLabel::none ? LayoutOptions().rank_spacing : 42;
-        startLayout(Keep::anchor, anchorInMiddle());
-    }
-    update();
+void GraphView::setNodeTexts(const NodeTexts& texts) {
+    if (request_.node_texts == texts) return;
+    request_.node_texts = texts;
+    startLayout(Keep::anchor, anchorInMiddle());
+}
+
+void GraphView::setEdgeTexts(const EdgeTexts& texts) {
+    if (request_.edge_texts == texts) return;
+    request_.edge_texts = texts;
+    request_.layout.rank_spacing = texts.any() ? 42 : LayoutOptions().rank_spacing; // room for a line of text
+    startLayout(Keep::anchor, anchorInMiddle());
 }
 
 void GraphView::setEdgeWidthByBytes(bool on) {
@@ -533,131 +478,14 @@ void GraphView::toggle(GroupId group, bool expanded) {
     startLayout(Keep::anchor, anchor);
 }
 
-// Sight ------------------------------------------------------------------------------------------------------------------------
-
-double GraphView::leastScale() const {
-    if (!picture_) return 0.01;
-    const LayoutRect& b = picture_->layout.bounds;
-    return std::min(0.25, 0.8 * std::min(width() / std::max(1.0, b.width), height() / std::max(1.0, b.height)));
-}
-
-void GraphView::clampTransform(GraphTransform& t) const {
-    t.scale = std::clamp(t.scale, leastScale(), most_scale);
-    if (!picture_) return;
-    // Some part of the drawing always stays in sight.
-    const LayoutRect& b = picture_->layout.bounds;
-    const double keep_x = std::min(60.0 / t.scale, b.width), keep_y = std::min(60.0 / t.scale, b.height);
-    t.x = std::clamp(t.x, b.x - width() / t.scale + keep_x, b.right() - keep_x);
-    t.y = std::clamp(t.y, b.y - height() / t.scale + keep_y, b.bottom() - keep_y);
-}
-
-void GraphView::setTransform(GraphTransform t) {
-    clampTransform(t);
-    const bool zoomed = t.scale != transform_.scale, shifted = zoomed || t.x != transform_.x || t.y != transform_.y;
-    transform_ = t;
-    minimap_->setVisibleArea(t.to_layout(QRectF(rect())));
-    placeMinimap();
-    update();
-    if (zoomed) emit zoomChanged(t.scale);
-    if (shifted) emit moved();
-}
-
-void GraphView::animateTo(const GraphTransform& target) {
-    motion_.stop();
-    const int duration = std::min(150, style()->styleHint(QStyle::SH_Widget_Animation_Duration, nullptr, this));
-    if (duration <= 0 || !isVisible()) return setTransform(target);
-    motion_from_ = transform_;
-    motion_to_ = target;
-    clampTransform(motion_to_);
-    motion_.setDuration(duration);
-    motion_.start();
-}
-
-void GraphView::fit() {
-    if (!picture_) return;
-    const LayoutRect& b = picture_->layout.bounds;
-    // A legend stands below the drawing, not on it, where there is room for both.
-    double legend = column_ ? 2 * fontMetrics().height() + 38 : marks_.empty() ? 0 : (fontMetrics().height() + 4) * static_cast<double>(marks_.size()) + 24;
-    if (legend > height() / 3.0) legend = 0;
-    GraphTransform t;
-    t.scale = std::clamp(std::min((width() - 2 * margin) / std::max(1.0, b.width), (height() - 2 * margin - legend) / std::max(1.0, b.height)),
-                         leastScale(), 1.0);
-    t.x = b.center_x() - width() / t.scale / 2;
-    t.y = b.center_y() - (height() - legend) / t.scale / 2;
-    animateTo(t);
-}
-
-void GraphView::zoomToActualSize() {
-    GraphTransform t = transform_;
-    LayoutPoint middle = t.to_layout(QRectF(rect()).center());
-    if (highlight_.node) middle = {picture_->layout.nodes[*highlight_.node].center_x(), picture_->layout.nodes[*highlight_.node].center_y()};
-    t.scale = 1;
-    t.x = middle.x - width() / 2.0;
-    t.y = middle.y - height() / 2.0;
-    animateTo(t);
-}
-
-void GraphView::zoomBy(double factor) { zoomAt(QRectF(rect()).center(), factor); }
-
-void GraphView::zoomAt(const QPointF& position, double factor) {
-    motion_.stop();
-    GraphTransform t = transform_;
-    const LayoutPoint p = t.to_layout(position);
-    t.scale = std::clamp(t.scale * factor, leastScale(), most_scale);
-    t.x = p.x - position.x() / t.scale;
-    t.y = p.y - position.y() / t.scale;
-    setTransform(t);
-}
-
-void GraphView::panBy(double dx, double dy) {
-    motion_.stop();
-    GraphTransform t = transform_;
-    t.x += dx / t.scale;
-    t.y += dy / t.scale;
-    setTransform(t);
-}
-
-void GraphView::placeMinimap() {
-    if (!picture_) return minimap_->hide();
-    const LayoutRect seen = transform_.to_layout(QRectF(rect())), &b = picture_->layout.bounds;
-    const bool all = seen.x <= b.x && seen.y <= b.y && seen.right() >= b.right() && seen.bottom() >= b.bottom();
-    const bool room = width() > 360 && height() > 240;
-    minimap_->setVisible(!all && room);
-    const QSize size = minimap_->fittingSize(this->size());
-    minimap_->setGeometry(width() - size.width() - 12, 12, size.width(), size.height());
-}
-
-void GraphView::paintEvent(QPaintEvent*) {
-    QPainter painter(this);
-    if (!picture_) {
-        painter.fillRect(rect(), style_.background);
-        return;
-    }
-    paint_.opacity = dimmed_ ? 0.4 : 1;
-    GraphPainter(*picture_, style_, fonts_, highlight_, paint_).paint(painter, transform_, QRectF(rect()));
-    paintLegend(painter);
-    if (!column_) paintMarks(painter);
-}
-
-void GraphView::resizeEvent(QResizeEvent* event) {
-    if (picture_ && start_ && start_->scale == transform_.scale && start_->x == transform_.x && start_->y == transform_.y) {
-        showStart(); // nobody has moved yet: a start for the new size
-    } else if (picture_ && event->oldSize().isValid()) {
-        // The middle stays in the middle.
-        GraphTransform t = transform_;
-        t.x += (event->oldSize().width() - width()) / t.scale / 2;
-        setTransform(t);
-    } else {
-        placeMinimap();
-    }
-}
-
 void GraphView::changeEvent(QEvent* event) {
     if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange) {
         style_ = GraphStyle(palette());
         update();
+        emit paletteChanged();
     } else if (event->type() == QEvent::FontChange) {
         fonts_ = GraphFonts(font());
+        placeBar();
         startLayout(Keep::anchor, anchorInMiddle());
     }
     QWidget::changeEvent(event);

@@ -5,26 +5,35 @@
 #include <QTimer>
 #include <QWidget>
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "graph/graph.h"
 #include "opr/infer.h"
+#include "views/common/opr_columns.h"
+#include "views/graph/colour_legend.h"
+#include "views/graph/graph_export.h"
 #include "views/graph/graph_hits.h"
 #include "views/graph/graph_painter.h"
 #include "views/graph/graph_picture.h"
+#include "views/graph/node_text.h"
 
 namespace megascope {
 
+class ColourBar;
 class JobRunner;
 class Minimap;
+struct Colouring;
 
-/// A class of operators that is told apart by colour: "changed", "only here".
-struct GraphMark {
-    QString text; ///< empty: not in the legend
-    QColor colour;
+/// What a box of a group shows of the classes of its operators.
+enum class GroupMark {
+    highest, ///< the highest number: classes in order of severity
+    common,  ///< the class that all of them share, else the last class of the list ("several")
 };
 
 /// Draws a compute graph and lets people walk through it.
@@ -46,7 +55,18 @@ public:
     [[nodiscard]] const GraphTransform& transform() const { return transform_; }
     [[nodiscard]] const SceneOptions& sceneOptions() const { return request_.scene; }
     [[nodiscard]] const LayoutOptions& layoutOptions() const { return request_.layout; }
-    [[nodiscard]] EdgeLabel edgeLabels() const { return paint_.labels; }
+    [[nodiscard]] const NodeTexts& nodeTexts() const { return request_.node_texts; }
+    [[nodiscard]] const EdgeTexts& edgeTexts() const { return request_.edge_texts; }
+    /// What the colours mean now.
+    [[nodiscard]] const ColourLegend& legend() const { return paint_.legend; }
+    [[nodiscard]] ColourBar* colourBar() const { return bar_; }
+    /// Where the drawing is: all of the view above the strip of colours.
+    [[nodiscard]] QRect sight() const;
+    [[nodiscard]] bool animated() const { return animated_; }
+    /// Boxes are on their way to their places in a new drawing.
+    [[nodiscard]] bool gliding() const { return !glide_.empty(); }
+    /// Where a box is painted now, in layout units: its place, or where it is on its way there.
+    [[nodiscard]] LayoutRect shownAt(std::uint32_t node) const;
     /// Where a layout point lies in the widget, and what lies under a point of the widget.
     [[nodiscard]] QPointF toWidget(LayoutPoint point) const { return transform_.to_device(point); }
     [[nodiscard]] GraphHit hitAt(const QPointF& position) const;
@@ -65,7 +85,9 @@ public:
 
     /// Writes the whole drawing or graph; see graph_export.h. `png_scale` 0: as large as fits, at most 1.
     [[nodiscard]] Expected<void> exportTo(const QString& path, double png_scale = 0) const;
-    /// What the view shows right now as a picture.
+    /// Pixels of a PNG of the whole drawing at a scale, and which scale is possible; see graph_export.h. Precondition: a picture.
+    [[nodiscard]] PngSize pngSize(double scale) const;
+    /// What the view shows right now as a picture, with its legend below.
     [[nodiscard]] QImage image() const;
     /// The whole drawing as a picture with `scale` pixels per layout unit; null when it is too large.
     [[nodiscard]] QImage wholeImage(double scale = 1) const;
@@ -74,12 +96,20 @@ public:
     [[nodiscard]] OprId focus() const { return focus_; }
     [[nodiscard]] int focusNeighbours() const { return neighbours_; }
 
+    /// What hovering over a place of the view tells, as rich text; empty where there is nothing.
+    [[nodiscard]] QString toolTipAt(const QPointF& position) const;
+    /// More lines for the tooltip of these operators (one, or those of a group): label and text.
+    using HoverLines = std::function<TooltipLines(const std::vector<megascope::OprId>&)>;
+    void setHoverLines(HoverLines lines) { hover_lines_ = std::move(lines); }
+
     QSize sizeHint() const override { return {800, 600}; }
     QSize minimumSizeHint() const override { return {160, 120}; }
 
 public slots:
-    /// Shows another graph. `info` (shapes and dtypes) may be null and may come later with the same graph.
-    void setGraph(std::shared_ptr<const megascope::Graph> graph, std::shared_ptr<const megascope::GraphInfo> info);
+    /// Shows another graph. `info` (shapes and dtypes) may be null and may come later with the same graph; so may `steps` (execution
+    /// index by OprId).
+    void setGraph(std::shared_ptr<const megascope::Graph> graph, std::shared_ptr<const megascope::GraphInfo> info,
+                  std::shared_ptr<const std::vector<std::optional<std::uint32_t>>> steps = nullptr);
 
     /// Selects from outside: brings it into view, opening the groups around it if need be. An invalid id clears the selection.
     /// No signal is sent.
@@ -97,18 +127,27 @@ public slots:
     /// Draws only operators whose flag (by OprId) is set and brings `middle` into the middle. Empty: everything.
     void showOnly(std::vector<std::uint8_t> only, megascope::OprId middle);
 
-    /// Fills boxes by a number per operator (by OprId; nothing = no number) in viridis, with a legend. A group shows the sum.
-    /// `unit` formats values: "s" as times, "B" as bytes, other as numbers.
-    void setColumnColors(std::vector<std::optional<double>> per_opr, const QString& legend, bool logarithmic, const QString& unit = {});
-    void clearColumnColors();
-    /// Column colours end at this share (0 to 1) of the boxes with a number, in order of their numbers: all above share the last
-    /// colour, and the legend says so. 1: nothing is clipped.
-    void setColumnClip(double share);
-    /// Fills boxes by class, with a legend: `mark_of` by OprId is 0 (not marked) or 1 + an index into `marks`. A group shows the
-    /// highest number in it. Takes the place of column colours. Empty `marks` ends it.
-    void setMarks(std::vector<std::uint8_t> mark_of, std::vector<megascope::GraphMark> marks);
+    /// Fills boxes by numbers in viridis, with a legend; a group shows what its operators have together. `title`: of the legend. The
+    /// range stays as it was chosen while columns of the same id follow each other. Takes the place of marks.
+    void setColumn(megascope::OprNumbers numbers, const QString& title, bool logarithmic);
+    /// The ends of the ramp of colours: what lies beyond has the colour of the end. Nothing: the least and the largest number shown.
+    void setColourRange(std::optional<double> low, std::optional<double> high);
+    /// Fills boxes by class, with a legend: `mark_of` by OprId is 0 (not marked) or 1 + an index into `marks`. Takes the place of a
+    /// column. Empty `marks` ends it.
+    void setMarks(std::vector<std::uint8_t> mark_of, std::vector<megascope::GraphMark> marks, const QString& title = {},
+                  megascope::GroupMark of_group = megascope::GroupMark::highest);
+    /// Ends column and marks: boxes are filled by category. The legend shows these classes, or a sentence instead, also after later
+    /// marks have ended.
+    void showCategories(const QString& title = {}, std::vector<megascope::GraphMark> classes = {}, const QString& note = {});
+    /// What the strip of colours offers, and which of them is shown now; see ColourBar.
+    void setColourings(const QList<megascope::Colouring>& colourings, const QString& current);
+    /// Another one of them is shown; empty: none of them, something else colours the graph.
+    void setColouring(const QString& current);
 
-    void setEdgeLabels(megascope::EdgeLabel labels);
+    void setNodeTexts(const megascope::NodeTexts& texts);
+    void setEdgeTexts(const megascope::EdgeTexts& texts);
+    /// Moves take a moment to keep the eye oriented, at most 150 ms, where the system's style has animations at all.
+    void setAnimated(bool on) { animated_ = on; }
     void setEdgeWidthByBytes(bool on);
     void setFoldConstants(bool on);
     void setFoldShapes(bool on);
@@ -125,6 +164,7 @@ public slots:
     void showArea(const megascope::GraphTransform& transform);
     void fit();                 ///< everything in sight
     void zoomToActualSize();    ///< 100 %
+    void zoomToSelection();     ///< the selected boxes as large as is good to read; nothing without a selection
     void zoomIn() { zoomBy(1.25); }
     void zoomOut() { zoomBy(0.8); }
     void centerOn(megascope::OprId opr);
@@ -141,6 +181,10 @@ signals:
     void zoomChanged(double scale);
     void moved(); ///< the transform changed
     void focusModeChanged(bool on);
+    /// Chosen in the strip of colours: time to set other colours.
+    void colouringChosen(const QString& id);
+    void colourScaleChosen(bool logarithmic);
+    void paletteChanged(); ///< fills that depend on it should be set anew
 
 protected:
     bool event(QEvent* event) override;
@@ -173,7 +217,9 @@ private:
     void applySelection();
     void applyColours();
     void applyMarks();
-    void paintMarks(QPainter& painter) const;
+    void applyColumn();
+    void coloursChanged();
+    void placeBar();
     void applyFound();
     void reveal(OprId opr);
     void bringIntoView(const LayoutRect& rect);
@@ -189,19 +235,34 @@ private:
     [[nodiscard]] double leastScale() const;
     void clampTransform(GraphTransform& transform) const;
     void placeMinimap();
-    void paintLegend(QPainter& painter) const;
-    [[nodiscard]] QString toolTipAt(const QPointF& position) const;
+    /// The view would show `rect` whole and clear of the minimap.
+    [[nodiscard]] bool inSight(const LayoutRect& rect) const;
+    /// The transform of this scale with `rect` in the middle, or beside the minimap where that would cover it.
+    [[nodiscard]] GraphTransform around(const LayoutRect& rect, double scale) const;
+    [[nodiscard]] LayoutRect selectedArea() const;
+    [[nodiscard]] GraphTransform fitting() const;
+    [[nodiscard]] bool mapHasRoom() const;
+    [[nodiscard]] QRect mapPlace() const;
+    [[nodiscard]] bool mapShownAt(const GraphTransform& transform) const;
+    void sightChanged(const QRect& before);
+    [[nodiscard]] int motionMs() const; ///< 0: at once
+    void startGlide(const GraphPicture& before, const GraphTransform& from);
+    void glideTo(double part);
+    void endGlide();
+    void connectMotion();
     void setHover(std::optional<std::uint32_t> node);
 
     JobRunner* jobs_;
     QString slot_; ///< this view's slot among the jobs
     Minimap* minimap_;
+    ColourBar* bar_;
     GraphFonts fonts_;
     GraphStyle style_;
     PictureRequest request_;
     std::shared_ptr<const GraphPicture> picture_;
     GraphTransform transform_;
     std::optional<GraphTransform> start_; ///< where showStart left the view
+    std::optional<GraphTransform> fitted_; ///< where fit did
     GraphHighlight highlight_;
     GraphPaintOptions paint_;
     Keep keep_ = Keep::start;
@@ -211,6 +272,10 @@ private:
     QTimer dim_timer_;
     QVariantAnimation motion_;
     GraphTransform motion_from_, motion_to_;
+    bool animated_ = true;
+    QVariantAnimation glide_motion_;
+    std::unordered_map<std::uint32_t, LayoutPoint> glide_; ///< by node: how far from its place a box starts; NaN: it fades in where it is
+    std::unordered_map<std::uint32_t, GraphPaintOptions::Gliding> glide_now_;
 
     OprId selected_opr_;
     VarId selected_var_;
@@ -221,16 +286,18 @@ private:
     int neighbours_ = 2;
 
     struct Column {
-        std::vector<std::optional<double>> values;
-        QString legend, unit;
+        OprNumbers numbers;
+        QString title;
         bool logarithmic = false;
-        double low = 0, high = 0; ///< among what is shown
-        bool clipped = false; ///< some numbers are above `high`
     };
     std::optional<Column> column_;
-    double column_clip_ = 1;
+    std::optional<double> range_low_, range_high_; ///< as chosen
     std::vector<std::uint8_t> mark_of_;
     std::vector<GraphMark> marks_;
+    QString marks_title_;
+    GroupMark of_group_ = GroupMark::highest;
+    ColourLegend default_legend_;
+    HoverLines hover_lines_;
 
     QPointF press_;
     QPointF last_;

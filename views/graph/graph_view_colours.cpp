@@ -1,166 +1,124 @@
-#include <QFontMetricsF>
-#include <QLinearGradient>
-#include <QPainter>
-
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "views/common/number_text.h"
 #include "views/common/theme.h"
+#include "views/graph/colour_bar.h"
 #include "views/graph/graph_view.h"
 #include "views/graph/minimap.h"
 
-// What a graph view fills its boxes with instead of categories, and the legends for it.
+// What a graph view fills its boxes with instead of categories, and what its strip says about it.
 
 namespace megascope {
 
-void GraphView::setColumnColors(std::vector<std::optional<double>> per_opr, const QString& legend, bool logarithmic, const QString& unit) {
-    column_ = Column{std::move(per_opr), legend, unit, logarithmic};
+namespace {
+
+constexpr std::size_t histogram_bars = 32;
+
+} // namespace
+
+void GraphView::setColumn(OprNumbers numbers, const QString& title, bool logarithmic) {
+    if (!column_ || column_->numbers.column.id != numbers.column.id) range_low_ = range_high_ = std::nullopt;
+    column_ = Column{std::move(numbers), title, logarithmic};
     marks_.clear();
-    applyColours();
-    minimap_->setPicture(picture_, paint_);
-    update();
+    coloursChanged();
 }
 
-void GraphView::clearColumnColors() {
-    column_.reset();
-    applyColours();
-    minimap_->setPicture(picture_, paint_);
-    update();
+void GraphView::setColourRange(std::optional<double> low, std::optional<double> high) {
+    if (range_low_ == low && range_high_ == high) return;
+    range_low_ = low;
+    range_high_ = high;
+    coloursChanged();
 }
 
-void GraphView::setColumnClip(double share) {
-    column_clip_ = std::clamp(share, 0.0, 1.0);
-    applyColours();
-    minimap_->setPicture(picture_, paint_);
-    update();
-}
-
-void GraphView::setMarks(std::vector<std::uint8_t> mark_of, std::vector<GraphMark> marks) {
+void GraphView::setMarks(std::vector<std::uint8_t> mark_of, std::vector<GraphMark> marks, const QString& title, GroupMark of_group) {
     mark_of_ = std::move(mark_of);
     marks_ = std::move(marks);
+    marks_title_ = title;
+    of_group_ = of_group;
     if (!marks_.empty()) column_.reset();
+    coloursChanged();
+}
+
+void GraphView::showCategories(const QString& title, std::vector<GraphMark> classes, const QString& note) {
+    column_.reset();
+    range_low_ = range_high_ = std::nullopt;
+    marks_.clear();
+    default_legend_ = {title, std::move(classes), std::nullopt, note};
+    coloursChanged();
+}
+
+void GraphView::setColourings(const QList<Colouring>& colourings, const QString& current) {
+    bar_->setColourings(colourings, current);
+    placeBar();
+}
+
+void GraphView::setColouring(const QString& current) {
+    bar_->setCurrent(current);
+    placeBar();
+}
+
+void GraphView::coloursChanged() {
     applyColours();
     minimap_->setPicture(picture_, paint_);
     update();
-}
-
-void GraphView::applyMarks() {
-    const GraphScene& scene = picture_->scene;
-    std::vector<std::uint8_t> of_node(scene.nodes.size(), 0);
-    for (std::size_t o = 0; o < std::min(mark_of_.size(), scene.node_of_opr.size()); ++o) {
-        const auto node = mark_of_[o] ? nodeOf(OprId(o)) : std::nullopt; // a folded constant marks its reader
-        if (node) of_node[*node] = std::max(of_node[*node], mark_of_[o]);
-    }
-    paint_.colours.resize(of_node.size());
-    for (std::size_t i = 0; i < of_node.size(); ++i)
-        if (of_node[i] && of_node[i] <= marks_.size()) paint_.colours[i] = marks_[of_node[i] - 1U].colour;
-}
-
-void GraphView::paintMarks(QPainter& painter) const {
-    if (marks_.empty()) return;
-    const QFontMetricsF metrics(font());
-    double widest = 0;
-    std::size_t rows = 0;
-    for (const GraphMark& m : marks_) {
-        widest = std::max(widest, metrics.horizontalAdvance(m.text));
-        rows += !m.text.isEmpty();
-    }
-    const double row = metrics.height() + 4, h = row * static_cast<double>(rows) + 12;
-    const QRectF box(12, height() - h - 12, widest + 42, h);
-    QColor back = style_.background;
-    back.setAlpha(235);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setFont(font());
-    painter.setBrush(back);
-    painter.setPen(QPen(style_.frame_border, 1));
-    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
-    double y = box.y() + 6;
-    for (const GraphMark& m : marks_) {
-        if (m.text.isEmpty()) continue;
-        painter.setBrush(m.colour);
-        painter.setPen(QPen(style_.frame_border, 1));
-        painter.drawRoundedRect(QRectF(box.x() + 10, y + 3, 14, row - 8), 3, 3);
-        painter.setPen(style_.text);
-        painter.drawText(QPointF(box.x() + 32, y + metrics.ascent() + 1), m.text);
-        y += row;
-    }
 }
 
 void GraphView::applyColours() {
     paint_.colours.clear();
-    if (picture_ && !column_ && !marks_.empty()) return applyMarks();
-    if (!column_ || !picture_) return;
-    // Sums per node: an operator's own number, a group's total.
+    paint_.legend = {};
+    if (picture_) {
+        if (column_) applyColumn();
+        else if (!marks_.empty()) applyMarks();
+        else paint_.legend = default_legend_;
+    }
+    bar_->setLegend(paint_.legend);
+    placeBar();
+}
+
+void GraphView::applyMarks() {
     const GraphScene& scene = picture_->scene;
-    std::vector<std::optional<double>> values(scene.nodes.size());
-    for (std::size_t o = 0; o < std::min(column_->values.size(), scene.node_of_opr.size()); ++o) {
-        const std::uint32_t node = scene.node_of_opr[o];
-        const auto& v = column_->values[o];
-        if (node != GraphScene::hidden && v && std::isfinite(*v)) values[node] = values[node].value_or(0) + *v;
+    const auto several = static_cast<std::uint8_t>(marks_.size());
+    std::vector<std::uint8_t> of_node(scene.nodes.size(), 0);
+    for (std::size_t o = 0; o < std::min(mark_of_.size(), scene.node_of_opr.size()); ++o) {
+        const auto node = mark_of_[o] ? nodeOf(OprId(o)) : std::nullopt; // a folded constant marks its reader
+        if (!node) continue;
+        std::uint8_t& mark = of_node[*node];
+        if (of_group_ == GroupMark::highest || mark == 0) mark = std::max(mark, mark_of_[o]);
+        else if (mark != mark_of_[o] && scene.nodes[*node].kind == SceneNode::Kind::group) mark = several;
     }
-    double low = std::numeric_limits<double>::infinity(), high = -low;
-    for (const auto& v : values) {
-        if (!v || (column_->logarithmic && *v <= 0)) continue;
-        low = std::min(low, *v);
-        high = std::max(high, *v);
-    }
-    if (low > high) low = high = 0;
-    column_->clipped = false;
-    if (column_clip_ < 1) {
-        std::vector<double> order;
-        for (const auto& v : values)
-            if (v && (!column_->logarithmic || *v > 0)) order.push_back(*v);
-        if (!order.empty()) {
-            // The number that `column_clip_` of all do not exceed.
-            const auto rank = static_cast<std::size_t>(std::ceil(column_clip_ * static_cast<double>(order.size())));
-            const auto at = order.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
-            std::nth_element(order.begin(), at, order.end());
-            column_->clipped = *at < high;
-            high = *at;
-        }
-    }
-    if (!column_->logarithmic) low = std::min(low, 0.0);
-    column_->low = low;
-    column_->high = high;
+    paint_.colours.resize(of_node.size());
+    for (std::size_t i = 0; i < of_node.size(); ++i)
+        if (of_node[i] && of_node[i] <= marks_.size()) paint_.colours[i] = marks_[of_node[i] - 1U].colour;
+    paint_.legend.title = marks_title_;
+    paint_.legend.classes = marks_;
+    // "several" means boxes: it needs a line only while there are such.
+    if (of_group_ == GroupMark::common && std::find(of_node.begin(), of_node.end(), several) == of_node.end()) paint_.legend.classes.pop_back();
+}
+
+void GraphView::applyColumn() {
+    // By node: an operator's own number, or what the operators of a group have together.
+    const GraphScene& scene = picture_->scene;
+    std::vector<OprColumnSum> sums(scene.nodes.size(), OprColumnSum(column_->numbers.column.together));
+    for (std::size_t o = 0; o < scene.node_of_opr.size(); ++o)
+        if (scene.node_of_opr[o] != GraphScene::hidden) column_->numbers.add(sums[scene.node_of_opr[o]], OprId(o));
+    std::vector<std::optional<double>> values;
+    values.reserve(sums.size());
+    for (const OprColumnSum& sum : sums) values.push_back(sum.value());
+
+    ColourLegend::Ramp ramp;
+    ramp.unit = column_->numbers.column.unit;
+    ramp.scale = ColourScale::of(values, column_->logarithmic);
+    ramp.scale.clip(range_low_, range_high_);
+    ramp.bars = histogram(values, ramp.scale, histogram_bars);
     paint_.colours.resize(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (!values[i]) continue;
-        double t = 0;
-        if (column_->logarithmic) t = *values[i] <= 0 || high <= low ? 0 : std::log(*values[i] / low) / std::log(high / low);
-        else t = high > low ? (*values[i] - low) / (high - low) : 0;
-        paint_.colours[i] = viridis(*values[i] > high ? 1 : t);
+        const bool finite = std::isfinite(*values[i]);
+        ramp.not_numbers += !finite;
+        paint_.colours[i] = finite ? viridis(ramp.scale.on_ramp(*values[i])) : not_a_number_colour(style_);
     }
-}
-
-void GraphView::paintLegend(QPainter& painter) const {
-    if (!column_) return;
-    const auto text = [&](double v) {
-        return column_->unit == QStringLiteral("s") ? secondsText(v) : column_->unit == QStringLiteral("B") ? bytesText(v) : numberText(v, 3);
-    };
-    const QFontMetricsF metrics(font());
-    const QString title = column_->legend + (column_->logarithmic ? tr(" (log)") : QString()) + (column_->clipped ? tr(", clipped at %1 %").arg(std::lround(column_clip_ * 100)) : QString());
-    const QString low = text(column_->low), high = (column_->clipped ? QStringLiteral("≥ ") : QString()) + text(column_->high);
-    const double bar = 140, w = std::max(bar, metrics.horizontalAdvance(title)) + 20, h = 2 * metrics.height() + 26;
-    const QRectF box(12, height() - h - 12, w, h);
-    QColor back = style_.background;
-    back.setAlpha(235);
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setBrush(back);
-    painter.setPen(QPen(style_.frame_border, 1));
-    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
-    painter.setFont(font());
-    painter.setPen(style_.text);
-    painter.drawText(QPointF(box.x() + 10, box.y() + 6 + metrics.ascent()), title);
-    const QRectF ramp(box.x() + 10, box.y() + metrics.height() + 10, w - 20, 8);
-    QLinearGradient gradient(ramp.topLeft(), ramp.topRight());
-    for (int i = 0; i <= 16; ++i) gradient.setColorAt(i / 16.0, viridis(i / 16.0));
-    painter.fillRect(ramp, gradient);
-    painter.setPen(style_.dimmed);
-    const double y = ramp.bottom() + 2 + metrics.ascent();
-    painter.drawText(QPointF(ramp.x(), y), low);
-    painter.drawText(QPointF(ramp.right() - metrics.horizontalAdvance(high), y), high);
+    paint_.legend.title = column_->title;
+    paint_.legend.ramp = std::move(ramp);
 }
 
 } // namespace megascope

@@ -5,6 +5,7 @@
 #include <QToolTip>
 #include <QWheelEvent>
 
+#include <algorithm>
 #include <cmath>
 
 #include "views/graph/graph_view.h"
@@ -122,19 +123,40 @@ void GraphView::wheelEvent(QWheelEvent* event) {
 }
 
 QString GraphView::toolTipAt(const QPointF& position) const {
+    if (!QRectF(sight()).contains(position)) return {};
     const GraphHit hit = hitAt(position);
     const Graph* graph = request_.graph.get();
     const GraphInfo* info = request_.info.get();
+    const auto more = [this](const std::vector<OprId>& oprs) { return hover_lines_ ? hover_lines_(oprs) : TooltipLines(); };
+    const auto group = [&](GroupId id) {
+        std::vector<OprId> oprs;
+        std::vector<GroupId> open{id};
+        while (!open.empty()) {
+            const Group& g = picture_->scene.structure->groups->group(open.back());
+            open.pop_back();
+            oprs.insert(oprs.end(), g.oprs.begin(), g.oprs.end());
+            open.insert(open.end(), g.children.begin(), g.children.end());
+        }
+        return group_tooltip(*picture_->scene.structure, id, more(oprs));
+    };
     if (hit.pill) return var_tooltip(*graph, info, picture_->scene.pills[*hit.pill].var);
     if (hit.node) {
         const SceneNode& node = picture_->scene.nodes[*hit.node];
-        QString s = node.kind == SceneNode::Kind::group    ? group_tooltip(*picture_->scene.structure, node.group)
-                    : node.kind == SceneNode::Kind::output ? var_tooltip(*graph, info, node.var)
-                                                           : opr_tooltip(*graph, info, node.opr);
-        return s;
+        if (node.kind == SceneNode::Kind::group) return group(node.group);
+        if (node.kind == SceneNode::Kind::output) return var_tooltip(*graph, info, node.var);
+        return opr_tooltip(*graph, info, node.opr, more({node.opr}));
     }
-    if (hit.edge) return var_tooltip(*graph, info, picture_->scene.edges[*hit.edge].var);
-    if (hit.frame) return group_tooltip(*picture_->scene.structure, picture_->scene.frames[*hit.frame]);
+    if (hit.edge) {
+        const SceneEdge& edge = picture_->scene.edges[*hit.edge];
+        std::vector<VarId> along;
+        if (picture_->layout.edges[*hit.edge].values > 1)
+            for (const std::uint32_t e : picture_->out_edges(edge.from)) {
+                const SceneEdge& other = picture_->scene.edges[e];
+                if (other.to == edge.to && other.var != edge.var && std::find(along.begin(), along.end(), other.var) == along.end()) along.push_back(other.var);
+            }
+        return var_tooltip(*graph, info, edge.var, along);
+    }
+    if (hit.frame) return group(picture_->scene.frames[*hit.frame]);
     return {};
 }
 
@@ -160,7 +182,7 @@ bool GraphView::event(QEvent* event) {
         case Qt::Key_Left: case Qt::Key_Right: case Qt::Key_Up: case Qt::Key_Down:
             if (!(key->modifiers() & Qt::AltModifier)) event->accept();
             return true;
-        case Qt::Key_F: case Qt::Key_1: case Qt::Key_Plus: case Qt::Key_Minus: case Qt::Key_Return: case Qt::Key_Enter: case Qt::Key_Backspace: case Qt::Key_Space:
+        case Qt::Key_F: case Qt::Key_1: case Qt::Key_2: case Qt::Key_Plus: case Qt::Key_Minus: case Qt::Key_Return: case Qt::Key_Enter: case Qt::Key_Backspace: case Qt::Key_Space:
             if (!(key->modifiers() & ~(Qt::ShiftModifier | Qt::KeypadModifier))) {
                 event->accept();
                 return true;
@@ -191,8 +213,8 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Down: return arrow(Walk::down, 0, 1);
     case Qt::Key_Left: return arrow(Walk::left, -1, 0);
     case Qt::Key_Right: return arrow(Walk::right, 1, 0);
-    case Qt::Key_PageDown: return panBy(0, height() * 0.8);
-    case Qt::Key_PageUp: return panBy(0, height() * -0.8);
+    case Qt::Key_PageDown: return panBy(0, sight().height() * 0.8);
+    case Qt::Key_PageUp: return panBy(0, sight().height() * -0.8);
     case Qt::Key_Plus: case Qt::Key_Equal: return zoomIn();
     case Qt::Key_Minus: return zoomOut();
     case Qt::Key_F:
@@ -200,6 +222,9 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
         break;
     case Qt::Key_1:
         if (plain) return zoomToActualSize();
+        break;
+    case Qt::Key_2:
+        if (plain) return zoomToSelection();
         break;
     case Qt::Key_Return: case Qt::Key_Enter:
         if (selected_group_.valid() && highlight_.node) return toggle(selected_group_, true);

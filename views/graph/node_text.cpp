@@ -174,23 +174,31 @@ QString var_line(const Graph& graph, const GraphInfo* info, VarId v) {
 
 } // namespace
 
-QString opr_tooltip(const Graph& graph, const GraphInfo* info, OprId id) {
+QString opr_tooltip(const Graph& graph, const GraphInfo* info, OprId id, const TooltipLines& more) {
     const Opr& o = graph.opr(id);
     QString s = QStringLiteral("<b>%1</b> %2<br>%3<table>")
                     .arg(text(graph.type_text(id)).toHtmlEscaped(), attribute_line(graph, info, id).toHtmlEscaped(),
                          text(graph.display_name(id)).toHtmlEscaped());
     if (const OprDef* def = Catalogue::builtin().of(o); def && !def->summary.empty())
         s.insert(s.indexOf(QStringLiteral("<table>")), QStringLiteral("<br>") + text(def->summary).toHtmlEscaped());
-    s += row(tr("operator"), QString::number(id.value()) + (o.priority ? tr(", priority %1").arg(o.priority) : QString()));
+    s += row(tr("operator"), QString::number(id.value()));
+    for (const auto& [label, what] : more) s += row(label, what);
+    s += row(tr("priority"), QString::number(o.priority));
     for (std::uint32_t i = 0; i < o.inputs.size() && i < 8; ++i) {
         const QString name = input_name(o, i);
         s += row(name.isEmpty() ? tr("input %1").arg(i) : name, var_line(graph, info, o.inputs[i]));
     }
     if (o.inputs.size() > 8) s += row({}, tr("and %1 more inputs").arg(o.inputs.size() - 8));
     for (std::size_t i = 0; i < o.outputs.size() && i < 6; ++i) s += row(i == 0 ? tr("output") : QString(), var_line(graph, info, o.outputs[i]));
+    // Params that differ from their defaults one by one, the others in a line.
+    QStringList defaults;
     for (const Param& p : o.params)
-        for (std::size_t f = 0; f < p.type().fields.size(); ++f)
-            if (!p.is_default(f) || p.type().fields[f].name == "mode") s += row(text(p.type().fields[f].name), text(p.text(f)));
+        for (std::size_t f = 0; f < p.type().fields.size(); ++f) {
+            const QString name = text(p.type().fields[f].name);
+            if (!p.is_default(f) || name == QLatin1String("mode")) s += row(name, text(p.text(f)));
+            else defaults << name + QChar(0xa0) + text(p.text(f));
+        }
+    if (!defaults.isEmpty()) s += row(tr("defaults"), defaults.join(QStringLiteral(", ")));
     if (!o.raw_params.empty()) s += row(tr("params"), tr("of a newer version, not all known"));
     for (const CompNode& c : o.comp_nodes) s += row(tr("comp node"), text(c.locator));
     std::uint64_t bytes = 0;
@@ -199,7 +207,7 @@ QString opr_tooltip(const Graph& graph, const GraphInfo* info, OprId id) {
     return s + QStringLiteral("</table>");
 }
 
-QString var_tooltip(const Graph& graph, const GraphInfo* info, VarId id) {
+QString var_tooltip(const Graph& graph, const GraphInfo* info, VarId id, const std::vector<VarId>& along) {
     const Var& v = graph.var(id);
     QString s = QStringLiteral("<b>%1</b><table>").arg(text(graph.display_name(id)).toHtmlEscaped());
     s += row(tr("shape"), shapeText(known_shape(graph, info, id)));
@@ -214,13 +222,15 @@ QString var_tooltip(const Graph& graph, const GraphInfo* info, VarId id) {
     for (std::size_t i = 0; i < readers.size() && i < 6; ++i)
         s += row(i == 0 ? tr("read by") : QString(), text(graph.type_text(readers[i])) + QStringLiteral("  ") + text(graph.display_name(readers[i])));
     if (readers.size() > 6) s += row({}, tr("and %1 more").arg(readers.size() - 6));
+    for (std::size_t i = 0; i < along.size() && i < 8; ++i) s += row(i == 0 ? tr("on the same line") : QString(), var_line(graph, info, along[i]));
+    if (along.size() > 8) s += row({}, tr("and %1 more").arg(along.size() - 8));
     return s + QStringLiteral("</table>");
 }
 
-QString group_tooltip(const GraphStructure& structure, GroupId id) {
+QString group_tooltip(const GraphStructure& structure, GroupId id, const TooltipLines& more) {
     const Group& g = structure.groups->group(id);
     QString s = QStringLiteral("<b>%1</b>").arg(text(g.path.empty() ? g.title : g.path).toHtmlEscaped());
-    s += QStringLiteral("<br>") + tr("%1 operators").arg(g.total);
+    s += QStringLiteral("<br>") + QCoreApplication::translate("GraphView", "%n operators", nullptr, static_cast<int>(g.total));
     if (g.alike > 1) s += QStringLiteral("<br>") + tr("×%2: repeated %2 times; this is number %1").arg(g.alike_index + 1).arg(g.alike);
     std::map<std::string_view, int> counts;
     std::vector<GroupId> open{id};
@@ -235,6 +245,7 @@ QString group_tooltip(const GraphStructure& structure, GroupId id) {
     for (const auto& [type, n] : counts) order.emplace_back(n, type);
     std::sort(order.rbegin(), order.rend());
     s += QStringLiteral("<table>");
+    for (const auto& [label, what] : more) s += row(label, what);
     for (std::size_t i = 0; i < order.size() && i < 10; ++i) s += row(text(order[i].second), QString::number(order[i].first));
     return s + QStringLiteral("</table>");
 }

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <QList>
 #include <QString>
+
+#include <utility>
+#include <vector>
 
 #include "graph/graph.h"
 #include "layout/graph_scene.h"
@@ -24,10 +28,12 @@ namespace megascope {
 /// What the catalogue calls input `index` of the operator: "filter"; empty when it does not say.
 [[nodiscard]] QString input_name(const Opr& opr, std::uint32_t index);
 
-/// Rich text with everything that is known about an operator.
-[[nodiscard]] QString opr_tooltip(const Graph& graph, const GraphInfo* info, OprId opr);
-/// The same for a var.
-[[nodiscard]] QString var_tooltip(const Graph& graph, const GraphInfo* info, VarId var);
-[[nodiscard]] QString group_tooltip(const GraphStructure& structure, GroupId group);
+/// Label and text.
+using TooltipLines = QList<std::pair<QString, QString>>;
+/// Rich text with everything that is known about an operator: `more` is what the graph alone does not say (times, costs).
+[[nodiscard]] QString opr_tooltip(const Graph& graph, const GraphInfo* info, OprId opr, const TooltipLines& more = {});
+/// The same for a var. `along`: other vars on the same line of the drawing.
+[[nodiscard]] QString var_tooltip(const Graph& graph, const GraphInfo* info, VarId var, const std::vector<VarId>& along = {});
+[[nodiscard]] QString group_tooltip(const GraphStructure& structure, GroupId group, const TooltipLines& more = {});
 
 } // namespace megascope

@@ -164,6 +164,8 @@ void ProfileCompareView::setBy(CompareBy by) { by_->setCurrentIndex(static_cast<
 
 bool ProfileCompareView::coloursGraph() const { return colour_->isChecked(); }
 
+void ProfileCompareView::setColoursGraph(bool on) { colour_->setChecked(on); }
+
 void ProfileCompareView::offerColours(bool offered) { colour_->setVisible(offered); }
 
 void ProfileCompareView::showTable() {

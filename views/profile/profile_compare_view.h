@@ -45,6 +45,7 @@ public:
     [[nodiscard]] TimelineView* timelineAfter() const { return after_; }
     void setBy(CompareBy by);
     [[nodiscard]] bool coloursGraph() const;
+    void setColoursGraph(bool on);
     /// Whether there is a graph to colour.
     void offerColours(bool offered);
     /// Shows the operator in table and timelines; invalid clears.

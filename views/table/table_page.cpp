@@ -122,7 +122,9 @@ TablePage::TablePage(const QString& name, TableModel* model, Selection* selectio
     });
     connect(view_->horizontalHeader(), &QWidget::customContextMenuRequested, this, [this](const QPoint& at) {
         QMenu context;
+        const int column = view_->horizontalHeader()->logicalIndexAt(at);
         fillColumnMenu(&context);
+        if (headerActions_ && column >= 0) headerActions_(&context, model_->columns()[static_cast<std::size_t>(column)].id);
         context.exec(view_->horizontalHeader()->mapToGlobal(at));
     });
     connect(view_, &QWidget::customContextMenuRequested, this, [this](const QPoint& at) {

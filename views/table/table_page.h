@@ -2,6 +2,8 @@
 
 #include <QWidget>
 
+#include <functional>
+
 #include "views/table/table_model.h"
 
 class QLabel;
@@ -24,6 +26,9 @@ public:
     [[nodiscard]] QTableView* view() const { return view_; }
     [[nodiscard]] QLineEdit* filterEdit() const { return filter_; }
 
+    /// Called with the menu of a header's column (its id) before it opens, to add actions.
+    using HeaderActions = std::function<void(QMenu* menu, const QString& column)>;
+    void setHeaderActions(HeaderActions actions) { headerActions_ = std::move(actions); }
     void focusFilter();
     void setFilterText(const QString& text);
     /// Selected rows, tab-separated with a header line; all rows when nothing is selected.
@@ -49,6 +54,7 @@ private:
     void updateStack();
 
     QString name_;
+    HeaderActions headerActions_;
     TableModel* model_;
     Selection* selection_;
     QLineEdit* filter_;
