@@ -18,6 +18,7 @@ struct FlatNode {
     double width = 0;
     double height = 0;
     Role role = Role::box;
+    std::int32_t former = -1; ///< its number from left to right in a former drawing, whose order it keeps; -1 = none
 };
 
 struct FlatEdge {

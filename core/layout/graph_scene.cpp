@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "layout/training_phases.h"
+
 namespace megascope {
 
 std::shared_ptr<const GraphStructure> analyse_structure(std::shared_ptr<const Graph> graph) {
@@ -172,6 +174,24 @@ void measure_scene(GraphScene& scene, const std::function<SceneSize(const SceneN
     }
 }
 
+void keep_order(GraphScene& scene, const GraphScene& former, const LayoutResult& drawing) {
+    if (scene.structure != former.structure) return;
+    const auto across = [&](const LayoutRect& r) { return drawing.direction == LayoutDirection::down ? r.center_x() : r.center_y(); };
+    std::unordered_map<std::uint64_t, double> places;
+    const auto group_key = [](GroupId g) { return std::uint64_t{1} << 32 | g.value(); };
+    const auto key = [&](const SceneNode& n) {
+        if (n.kind == SceneNode::Kind::group) return group_key(n.group);
+        return n.kind == SceneNode::Kind::output ? std::uint64_t{2} << 32 | n.var.value() : std::uint64_t{n.opr.value()};
+    };
+    for (std::size_t i = 0; i < former.nodes.size(); ++i) places.emplace(key(former.nodes[i]), across(drawing.nodes[i]));
+    for (std::size_t i = 0; i < former.frames.size(); ++i)
+        if (!drawing.clusters[i].empty()) places.emplace(group_key(former.frames[i]), across(drawing.clusters[i]));
+    for (std::size_t i = 0; i < scene.nodes.size(); ++i)
+        if (const auto it = places.find(key(scene.nodes[i])); it != places.end()) scene.layout.nodes[i].former = it->second;
+    for (std::size_t i = 0; i < scene.frames.size(); ++i)
+        if (const auto it = places.find(group_key(scene.frames[i])); it != places.end()) scene.layout.clusters[i].former = it->second;
+}
+
 std::vector<std::uint8_t> default_expansion(const GraphStructure& structure, std::size_t box_limit) {
     const GroupTree& tree = *structure.groups;
     std::vector<std::uint8_t> expanded(tree.groups().size(), 0);
@@ -187,10 +207,11 @@ std::vector<std::uint8_t> default_expansion(const GraphStructure& structure, std
         shown += !tree.of(o.id).valid() && (r == OprRole::compute || r == OprRole::input);
     }
     // Groups are numbered level by level, so this opens whole levels first and then part of the next one; groups that look alike
-    // are opened together or not at all. Modules come first; stretches without a name are only opened in small drawings.
+    // are opened together or not at all. Modules come first; stretches without a name are only opened in small drawings. Of a training
+    // step the forward pass is what its author wrote: gradients and updates stay closed.
     const auto open = [&](Group::Origin origin, std::size_t limit) {
         for (const Group& g : tree.groups()) {
-            if (g.origin != origin || g.alike_index != 0 || (g.parent.valid() && !expanded[g.parent.index()])) continue;
+            if (g.origin != origin || g.alike_index != 0 || is_training_part(g.path) || (g.parent.valid() && !expanded[g.parent.index()])) continue;
             std::vector<GroupId> alike;
             for (GroupId sibling : g.parent.valid() ? tree.group(g.parent).children : tree.top()) {
                 const Group& s = tree.group(sibling);

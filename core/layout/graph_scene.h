@@ -84,7 +84,12 @@ struct SceneSize {
 void measure_scene(GraphScene& scene, const std::function<SceneSize(const SceneNode&)>& node_size,
                    const std::function<SceneSize(GroupId)>& title_size);
 
-/// The expansion for a first picture: groups are opened from the outside in while at most `box_limit` boxes show.
+/// Tells the layout where things of `scene` lay in another drawing of the same structure (before a group was expanded, for example),
+/// so that they keep their order. Between `build_scene` and `run_layout`.
+void keep_order(GraphScene& scene, const GraphScene& former, const LayoutResult& drawing);
+
+/// The expansion for a first picture: groups are opened from the outside in while at most `box_limit` boxes show. Of a training step
+/// gradients and updates stay one box each.
 [[nodiscard]] std::vector<std::uint8_t> default_expansion(const GraphStructure& structure, std::size_t box_limit);
 /// All groups of depth < `depth` opened.
 [[nodiscard]] std::vector<std::uint8_t> expansion_to_depth(const GroupTree& groups, std::uint32_t depth);

@@ -50,6 +50,7 @@ Expected<LayoutResult> graphviz_layout(const LayoutInput& input, const LayoutOpt
                                                      " boxes at a time, and this drawing has " + std::to_string(input.nodes.size()) +
                                                      ". Collapse groups or choose the layered engine.");
     LayoutResult result;
+    result.direction = options.direction;
     result.nodes.resize(input.nodes.size());
     result.ranks.resize(input.nodes.size());
     result.clusters.resize(input.clusters.size());

@@ -10,6 +10,7 @@
 
 #include "layout/narrow_cuts.h"
 #include "layout/scopes.h"
+#include "layout/training_phases.h"
 
 namespace megascope {
 
@@ -43,6 +44,7 @@ public:
             all.push_back(o.id);
         }
         by_name({}, all, 0, {});
+        by_number();
         by_structure();
         place_constants();
         count_and_compare();
@@ -70,14 +72,14 @@ private:
         for (OprId id : members)
             if (parts_[id.index()].size() > depth) named[parts_[id.index()][depth]].push_back(id);
         for (const auto& [name, list] : named) {
-            for (std::vector<OprId>& part : connected_parts(list)) {
+            for (std::vector<OprId>& part : parts_that_stand_together(list)) {
                 if (part.size() < 2) continue;
                 const std::string full = path.empty() ? std::string(name) : path + "." + std::string(name);
                 // A module that holds nothing but one other module is one box with both names.
                 std::string title(name);
                 std::string inner_path = full;
                 std::size_t inner_depth = depth + 1;
-                while (const auto only = common_part(part, inner_depth)) {
+                while (const auto only = is_training_part(full) ? std::nullopt : common_part(part, inner_depth)) {
                     title += "." + std::string(*only);
                     inner_path += "." + std::string(*only);
                     ++inner_depth;
@@ -99,7 +101,54 @@ private:
         return common;
     }
 
-    std::vector<std::vector<OprId>> connected_parts(const std::vector<OprId>& list) {
+    /// Updates of params have nothing to do with each other but stand together all the same, and so do gradients of one module that
+    /// start from the same value.
+    std::vector<std::vector<OprId>> parts_that_stand_together(const std::vector<OprId>& list) {
+        const std::string_view outermost = parts_[list.front().index()].front();
+        if (outermost != backward_scope && is_training_part(outermost)) return {list};
+        std::vector<std::vector<OprId>> result;
+        for (const std::vector<OprId>& part : connected_parts(list, outermost == backward_scope)) {
+            std::vector<std::vector<OprId>> visits = separate_visits(part);
+            if (visits.size() == 1) {
+                result.push_back(part);
+                continue;
+            }
+            for (const std::vector<OprId>& visit : visits)
+                for (std::vector<OprId>& piece : connected_parts(visit, false)) result.push_back(std::move(piece));
+        }
+        return result;
+    }
+
+    /// Splits `part` (ascending) where ways leave it and come back: as one box it would lie on a cycle. How often a way has left
+    /// before it reaches an operator numbers the visits.
+    std::vector<std::vector<OprId>> separate_visits(const std::vector<OprId>& part) {
+        const std::size_t first = part.front().index(), last = part.back().index();
+        // Modules whose operators lie far apart in operator order could cost the square of the graph's size.
+        visit_work_ += last - first;
+        if (visit_work_ > 300 * graph_.oprs().size()) return {part};
+        ++stamp_;
+        for (OprId id : part) mark_[id.index()] = stamp_;
+        visit_.assign(last - first + 1, 0);
+        std::uint32_t most = 0;
+        for (std::size_t i = first; i <= last; ++i) {
+            const bool inside = mark_[i] == stamp_;
+            std::uint32_t visit = 0;
+            for (VarId v : graph_.oprs()[i].inputs) {
+                const OprId p = graph_.var(v).producer;
+                if (p.index() < first || !counts(p)) continue;
+                const bool leaves = !inside && mark_[p.index()] == stamp_;
+                visit = std::max(visit, visit_[p.index() - first] + (leaves ? 1U : 0U));
+            }
+            visit_[i - first] = visit;
+            if (inside) most = std::max(most, visit);
+        }
+        std::vector<std::vector<OprId>> result(most + 1);
+        for (OprId id : part) result[visit_[id.index() - first]].push_back(id);
+        std::erase_if(result, [](const auto& visit) { return visit.empty(); });
+        return result;
+    }
+
+    std::vector<std::vector<OprId>> connected_parts(const std::vector<OprId>& list, bool by_shared_gradients) {
         ++stamp_;
         for (OprId id : list) {
             mark_[id.index()] = stamp_;
@@ -109,18 +158,61 @@ private:
             while (set_[v] != v) v = set_[v] = set_[set_[v]];
             return v;
         };
+        const auto join = [&](OprId x, OprId y) {
+            const std::uint32_t a = find(x.value()), b = find(y.value());
+            if (a != b) set_[std::max(a, b)] = std::min(a, b);
+        };
+        std::unordered_map<std::uint32_t, OprId> first_reader;
         for (OprId id : list)
             for (VarId v : graph_.opr(id).inputs) {
                 const OprId p = graph_.var(v).producer;
-                if (mark_[p.index()] != stamp_) continue;
-                const std::uint32_t a = find(id.value()), b = find(p.value());
-                if (a != b) set_[std::max(a, b)] = std::min(a, b);
+                if (mark_[p.index()] == stamp_) join(id, p);
+                else if (by_shared_gradients && !parts_[p.index()].empty() && parts_[p.index()].front() == backward_scope)
+                    join(id, first_reader.try_emplace(v.value(), id).first->second);
             }
         std::map<std::uint32_t, std::vector<OprId>> parts;
         for (OprId id : list) parts[find(id.value())].push_back(id);
         std::vector<std::vector<OprId>> result;
         for (auto& [root, part] : parts) result.push_back(std::move(part));
         return result;
+    }
+
+    /// Modules of a list whose own name is lost ("0", "1", "2" … "0", "1" … directly in a module that has many of them): those that are
+    /// numbered on from one to the next become one group, as in the list that they came from.
+    void by_number() {
+        const std::size_t count = tree_->groups_.size();
+        std::vector<std::vector<OprId>> members(count);
+        for (const Opr& o : graph_.oprs())
+            for (GroupId g = tree_->of_[o.id.index()]; g.valid(); g = tree_->groups_[g.index()].parent) members[g.index()].push_back(o.id);
+        std::map<GroupId, std::vector<GroupId>> siblings; // numbered ones, by parent
+        const auto digits = [](std::string_view title) {
+            const std::string_view part = title.substr(0, title.find('.'));
+            const bool all = std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+            return all && part.size() < 5 ? std::string(part) : std::string();
+        };
+        for (const Group& g : tree_->groups_)
+            if (!digits(g.title).empty()) siblings[g.parent].push_back(g.id);
+        for (auto& [parent, list] : siblings) {
+            std::sort(list.begin(), list.end(), [&](GroupId a, GroupId b) { return members[a.index()].front() < members[b.index()].front(); });
+            const auto number = [&](GroupId g) { return std::stoi(digits(tree_->groups_[g.index()].title)); };
+            std::vector<std::pair<std::size_t, std::size_t>> runs;
+            for (std::size_t i = 0; i < list.size();) {
+                std::size_t end = i + 1;
+                while (end < list.size() && number(list[end]) == number(list[end - 1]) + 1) ++end;
+                if (end - i >= 3) runs.emplace_back(i, end);
+                i = end;
+            }
+            if (runs.size() < 2) continue; // one list: its name is that of the parent
+            for (const auto& [begin, end] : runs) {
+                std::vector<OprId> all;
+                for (std::size_t i = begin; i < end; ++i) all.insert(all.end(), members[list[i].index()].begin(), members[list[i].index()].end());
+                std::sort(all.begin(), all.end());
+                if (separate_visits(all).size() > 1) continue;
+                const std::string title = std::to_string(number(list[begin])) + "–" + std::to_string(number(list[end - 1]));
+                const GroupId run = new_group(parent, Group::Origin::structure, title, {});
+                for (std::size_t i = begin; i < end; ++i) tree_->groups_[list[i].index()].parent = run;
+            }
+        }
     }
 
     struct Unit {
@@ -154,7 +246,7 @@ private:
                 run.clear();
             };
             for (const Unit& u : list) {
-                if (keep_modules && u.group.valid()) flush();
+                if (u.group.valid() && (keep_modules || is_training_part(tree_->groups_[u.group.index()].path))) flush();
                 else run.push_back(u);
             }
             flush();
@@ -360,6 +452,8 @@ private:
     std::vector<std::vector<std::string>> parts_; ///< per operator: its scope in parts
     std::vector<std::uint32_t> mark_, set_;       ///< per operator, valid where `mark_` is the current stamp
     std::uint32_t stamp_ = 0;
+    std::vector<std::uint32_t> visit_; ///< see separate_visits
+    std::size_t visit_work_ = 0;
     std::unordered_map<std::uint32_t, std::uint32_t> unit_of_group_;
 };
 

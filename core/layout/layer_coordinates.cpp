@@ -23,7 +23,8 @@ struct StrongSegments {
 StrongSegments find_strong(const LayeredGraph& g) {
     const std::uint32_t n = g.vertex_count();
     std::vector<std::uint32_t> depth(n, 0), height(n, 0), prefer_up(n, none), prefer_down(n, none);
-    // Length in boxes: dummies count nothing, so that the way through operators wins over a line beside them.
+    // Length in operators: dummies count nothing, so that the way through operators wins over a line beside them, and a frame counts
+    // by its height.
     const auto better = [&](std::uint32_t a, std::uint32_t b, const std::vector<std::uint32_t>& length) {
         return length[a] > length[b];
     };
@@ -33,7 +34,7 @@ StrongSegments find_strong(const LayeredGraph& g) {
                 const std::uint32_t u = g.segments[s].upper;
                 if (prefer_up[v] == none || better(u, g.segments[prefer_up[v]].upper, depth)) prefer_up[v] = s;
             }
-            depth[v] = (g.is_dummy(v) ? 0 : 1) + (prefer_up[v] == none ? 0 : depth[g.segments[prefer_up[v]].upper]);
+            depth[v] = g.weight[v] + (prefer_up[v] == none ? 0 : depth[g.segments[prefer_up[v]].upper]);
         }
     for (std::size_t r = g.layers.size(); r-- > 0;)
         for (std::uint32_t v : g.layers[r]) {
@@ -41,7 +42,7 @@ StrongSegments find_strong(const LayeredGraph& g) {
                 const std::uint32_t w = g.segments[s].lower;
                 if (prefer_down[v] == none || better(w, g.segments[prefer_down[v]].lower, height)) prefer_down[v] = s;
             }
-            height[v] = (g.is_dummy(v) ? 0 : 1) + (prefer_down[v] == none ? 0 : height[g.segments[prefer_down[v]].lower]);
+            height[v] = g.weight[v] + (prefer_down[v] == none ? 0 : height[g.segments[prefer_down[v]].lower]);
         }
 
     StrongSegments strong;

@@ -55,6 +55,7 @@ public:
             for (std::uint32_t v : g_.layers[r]) {
                 if (r == last_) continue;
                 key.push_back(static_cast<std::uint32_t>(g_.down(v).size()));
+                if (g_.has_former(v)) key.push_back(0x7fffffffU);
                 for (std::uint32_t s : g_.down(v)) {
                     const LayeredSegment& segment = g_.segments[s];
                     key.push_back(g_.position[segment.lower]);
@@ -73,6 +74,7 @@ public:
     void set(const Order& order) {
         for (std::size_t r = first_; r <= last_; ++r) {
             g_.layers[r] = order[r - first_];
+            keep_former(r);
             g_.renumber(r);
         }
     }
@@ -140,6 +142,7 @@ public:
             auto& l = g_.layers[g_.rank[v]];
             l.erase(l.begin() + g_.position[v]);
             l.insert(left ? l.begin() : l.end(), v);
+            keep_former(g_.rank[v]);
             g_.renumber(g_.rank[v]);
         };
         move(vertex);
@@ -150,6 +153,19 @@ public:
     }
 
 private:
+    /// Boxes that stood in a former drawing share the places that they have now in the order that they had then.
+    void keep_former(std::size_t r) {
+        if (g_.former.empty()) return;
+        auto& layer = g_.layers[r];
+        kept_.clear();
+        for (std::uint32_t v : layer)
+            if (g_.has_former(v)) kept_.push_back(v);
+        std::sort(kept_.begin(), kept_.end(), [&](std::uint32_t a, std::uint32_t b) { return g_.former[a] < g_.former[b]; });
+        std::size_t next = 0;
+        for (std::uint32_t& v : layer)
+            if (g_.has_former(v)) v = kept_[next++];
+    }
+
     void sort_layer(std::size_t r, bool by_upper, bool bias_right, bool median) {
         auto& layer = g_.layers[r];
         if (layer.size() < 2) return;
@@ -176,6 +192,7 @@ private:
         if (bias_right) std::reverse(keys_.begin(), keys_.end());
         std::stable_sort(keys_.begin(), keys_.end(), [](const Keyed& a, const Keyed& b) { return a.key < b.key; });
         for (std::size_t i = 0; i < keys_.size(); ++i) layer[slots_[i]] = keys_[i].vertex;
+        keep_former(r);
         g_.renumber(r);
     }
 
@@ -222,6 +239,7 @@ private:
         for (int pass = 0; pass < 8; ++pass) {
             bool improved = false;
             for (std::size_t i = 0; i + 1 < slots_.size(); ++i) {
+                if (g_.has_former(layer[slots_[i]]) && g_.has_former(layer[slots_[i + 1]])) continue;
                 std::int64_t saved = 0;
                 if (r > first_) saved += gain(above_, slots_[i], slots_[i + 1]);
                 if (r < last_) saved += gain(below_, slots_[i], slots_[i + 1]);
@@ -251,7 +269,7 @@ private:
     std::vector<std::uint8_t>& seen_;
     const CancelToken& cancel_;
     std::vector<Keyed> keys_;
-    std::vector<std::uint32_t> slots_, values32_;
+    std::vector<std::uint32_t> slots_, values32_, kept_;
     std::vector<double> values_;
     Ends above_, below_;
 };

@@ -12,6 +12,7 @@ namespace {
 constexpr double stub_length = 16;
 constexpr double port_margin = 8;
 constexpr double port_gap = 16;
+constexpr double most_below_top = 24;
 
 struct PortWish {
     std::uint32_t key = 0;   ///< edge or net
@@ -136,7 +137,9 @@ private:
         for (std::uint32_t v = 0; v < g_.node_count; ++v) {
             const FlatNode& node = problem_.nodes[v];
             const std::size_t r = g_.rank[v];
-            result_.nodes[v] = {x_[v] - node.width / 2, (top_[r] + bottom_[r] - node.height) / 2, node.width, node.height};
+            // In the middle of its band, but not far from what is above when a frame makes the band tall.
+            const double down = std::min((bottom_[r] - top_[r] - node.height) / 2, most_below_top);
+            result_.nodes[v] = {x_[v] - node.width / 2, top_[r] + down, node.width, node.height};
         }
     }
 
@@ -147,7 +150,7 @@ private:
 
     void choose_ports() {
         // Lower borders: one port per net.
-        net_dx_.assign(g_.nets.size(), 0);
+        net_dx_.assign(ranking_.net_count, 0);
         edge_dx_.assign(ranking_.edges.size(), 0);
         struct NetEnd {
             std::uint32_t source, net;
@@ -155,8 +158,8 @@ private:
             std::uint32_t count = 0;
             bool fixed = false, taken = true;
         };
-        std::vector<NetEnd> ends(g_.nets.size());
-        std::vector<std::uint8_t> seen(g_.nets.size(), 0);
+        std::vector<NetEnd> ends(ranking_.net_count);
+        std::vector<std::uint8_t> seen(ranking_.net_count, 0);
         for (const RankedEdge& e : ranking_.edges) {
             if (e.self_loop) continue;
             NetEnd& end = ends[e.net];
@@ -167,7 +170,7 @@ private:
             if (e.upper_fixed) net_dx_[e.net] = e.upper_dx;
             if (e.taken_out) continue;
             const bool direct = g_.rank[e.lower] == g_.rank[e.upper] + 1;
-            end.sum += direct ? x_[e.lower] : x_[g_.nets[e.net].first_dummy];
+            end.sum += direct ? x_[e.lower] : x_[g_.dummy_at(e, g_.rank[e.upper] + 1)];
             ++end.count;
             end.taken = false;
         }
@@ -236,9 +239,8 @@ private:
             } else {
                 std::uint32_t r = g_.rank[e.upper];
                 path.vertical_to(bottom_[r]);
-                const LayeredGraph::Net& net = g_.nets[e.net];
-                for (std::uint32_t k = 0; ++r < g_.rank[e.lower]; ++k) {
-                    path.bend_to({x_[net.first_dummy + k], top_[r]});
+                while (++r < g_.rank[e.lower]) {
+                    path.bend_to({x_[g_.dummy_at(e, r)], top_[r]});
                     path.vertical_to(bottom_[r]);
                 }
                 path.bend_to({to.x, top_[r]});

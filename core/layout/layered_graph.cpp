@@ -8,40 +8,58 @@ LayeredGraph::LayeredGraph(const FlatProblem& problem, const Ranking& ranking, c
     : node_count(static_cast<std::uint32_t>(problem.nodes.size())), rank(ranking.ranks), node_spacing_(options.node_spacing),
       line_spacing_(options.line_spacing) {
     width.reserve(node_count);
-    for (const FlatNode& node : problem.nodes) width.push_back(node.width);
+    for (const FlatNode& node : problem.nodes) {
+        width.push_back(node.width);
+        weight.push_back(1 + static_cast<std::uint32_t>(std::max(0.0, node.height) / 70));
+        port.push_back(node.role != FlatNode::Role::box);
+    }
+    if (std::any_of(problem.nodes.begin(), problem.nodes.end(), [](const FlatNode& n) { return n.former >= 0; }))
+        for (const FlatNode& node : problem.nodes) former.push_back(node.former);
 
-    nets.resize(ranking.net_count);
+    trunks.resize(ranking.trunk_count);
     std::vector<float> net_dx(ranking.net_count, 0);
     const auto in_layering = [](const RankedEdge& e) { return !e.self_loop && !e.taken_out; };
     for (const RankedEdge& e : ranking.edges) {
         if (!in_layering(e)) continue;
-        Net& net = nets[e.net];
-        net.source = e.upper;
-        net.used = true;
+        Trunk& trunk = trunks[e.trunk];
+        trunk.end = e.trunk < ranking.net_count ? e.upper : e.lower;
+        trunk.used = true;
         net_dx[e.net] = static_cast<float>(e.upper_dx);
-        net.dummies = std::max(net.dummies, rank[e.lower] - rank[e.upper] - 1);
+        trunk.dummies = std::max(trunk.dummies, rank[e.lower] - rank[e.upper] - 1);
     }
-    for (std::size_t i = 0; i < nets.size(); ++i) {
-        Net& net = nets[i];
-        if (!net.used) continue;
-        net.first_dummy = vertex_count();
-        net.first_segment = static_cast<std::uint32_t>(segments.size());
-        for (std::uint32_t k = 0; k < net.dummies; ++k) {
+    for (std::size_t i = 0; i < trunks.size(); ++i) {
+        Trunk& trunk = trunks[i];
+        if (!trunk.used) continue;
+        const bool collects = i >= ranking.net_count;
+        trunk.first_dummy = vertex_count();
+        trunk.first_rank = collects ? rank[trunk.end] - trunk.dummies : rank[trunk.end] + 1;
+        for (std::uint32_t k = 0; k < trunk.dummies; ++k) {
             const std::uint32_t dummy = vertex_count();
-            rank.push_back(rank[net.source] + 1 + k);
+            rank.push_back(trunk.first_rank + k);
             width.push_back(0);
-            segments.push_back({k == 0 ? net.source : dummy - 1, dummy, k == 0 ? net_dx[i] : 0.0F, 0});
+            weight.push_back(0);
+            if (k > 0) segments.push_back({dummy - 1, dummy, 0, 0});
+            else if (!collects) segments.push_back({trunk.end, dummy, net_dx[i], 0});
         }
     }
+    std::vector<std::uint32_t> into_port(ranking.trunk_count, no_segment); // the last segment of a trunk that collects
     last_segment.assign(ranking.edges.size(), no_segment);
     for (std::size_t i = 0; i < ranking.edges.size(); ++i) {
         const RankedEdge& e = ranking.edges[i];
         if (!in_layering(e)) continue;
-        const Net& net = nets[e.net];
-        const std::uint32_t span = rank[e.lower] - rank[e.upper];
-        last_segment[i] = static_cast<std::uint32_t>(segments.size());
-        segments.push_back({span == 1 ? e.upper : net.first_dummy + span - 2, e.lower, span == 1 ? net_dx[e.net] : 0.0F,
-                            static_cast<float>(e.lower_dx)});
+        const bool collects = e.trunk >= ranking.net_count, direct = rank[e.lower] == rank[e.upper] + 1;
+        const auto lower_dx = static_cast<float>(e.lower_dx);
+        if (direct || !collects) {
+            last_segment[i] = static_cast<std::uint32_t>(segments.size());
+            segments.push_back({direct ? e.upper : dummy_at(e, rank[e.lower] - 1), e.lower, direct ? net_dx[e.net] : 0.0F, lower_dx});
+            continue;
+        }
+        if (into_port[e.trunk] == no_segment) {
+            into_port[e.trunk] = static_cast<std::uint32_t>(segments.size());
+            segments.push_back({dummy_at(e, rank[e.lower] - 1), e.lower, 0, lower_dx});
+        }
+        last_segment[i] = into_port[e.trunk];
+        segments.push_back({e.upper, dummy_at(e, rank[e.upper] + 1), net_dx[e.net], 0});
     }
 
     const std::uint32_t n = vertex_count();

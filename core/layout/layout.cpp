@@ -51,6 +51,7 @@ Expected<LayoutResult> run_layout(const LayoutInput& input, const LayoutOptions&
     for (LayoutRect& r : result.clusters) turn(r);
     for (LayoutPoint& p : result.points) std::swap(p.x, p.y);
     turn(result.bounds);
+    result.direction = LayoutDirection::right;
     return result;
 }
 

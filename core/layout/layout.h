@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct LayoutNode {
     double height = 0;
     std::int32_t cluster = -1; ///< the innermost cluster it lies in; -1 = none
     bool bundles = false;      ///< stands for a part of the graph: many edges to the same neighbour are drawn as one line
+    /// Where its middle lay across the flow (x when drawn downwards) in a former drawing. Boxes and frames of one frame and one rank
+    /// that have such a place keep their order. NaN = none. Graphviz takes no notice.
+    double former = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// A connection. Edges that share `from` and `from_port` carry the same value (one var with several readers); engines may draw
@@ -36,6 +40,7 @@ struct LayoutCluster {
     std::int32_t parent = -1; ///< index of the surrounding cluster, smaller than its own index; -1 = none
     double header = 20;       ///< height kept free for the title
     double min_width = 0;     ///< room for the title
+    double former = std::numeric_limits<double>::quiet_NaN(); ///< as in LayoutNode
 };
 
 struct LayoutInput {
@@ -90,6 +95,7 @@ struct LayoutResult {
     std::vector<LayoutPoint> points;
     std::vector<std::uint32_t> ranks;  ///< per node: its rank inside the innermost cluster
     LayoutRect bounds;                 ///< around everything; starts at (0, 0)
+    LayoutDirection direction = LayoutDirection::down;
 
     [[nodiscard]] std::span<const LayoutPoint> route(std::size_t edge) const {
         return std::span(points).subspan(edges[edge].first, edges[edge].count);

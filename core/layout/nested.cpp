@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -14,6 +15,7 @@ namespace megascope {
 namespace {
 
 constexpr std::uint32_t none = 0xffffffffU;
+constexpr std::uint32_t crowd = 8; ///< values on one side of a frame
 
 struct Key {
     std::uint64_t a = 0, b = 0;
@@ -31,6 +33,7 @@ struct KeyHash {
 struct Level {
     FlatProblem problem;
     std::vector<std::uint32_t> child_at;  ///< per local node: the cluster it stands for, or none
+    std::vector<double> former;           ///< per local node: its place in a former drawing, NaN = none
     std::vector<std::uint32_t> carrier_of; ///< per local edge, to find the ports of child frames
     std::uint32_t net_count = 0;
     std::unordered_map<Key, std::uint32_t, KeyHash> local_net;    ///< (carrier, source) -> net of the problem
@@ -73,15 +76,16 @@ private:
     }
     std::uint32_t depth(std::uint32_t level) const { return level == root_ ? 0 : depth_[level]; }
 
-    std::uint32_t add_node(std::uint32_t level, FlatNode node, std::uint32_t child) {
+    std::uint32_t add_node(std::uint32_t level, FlatNode node, std::uint32_t child, double former) {
         levels_[level].problem.nodes.push_back(node);
         levels_[level].child_at.push_back(child);
+        levels_[level].former.push_back(former);
         return static_cast<std::uint32_t>(levels_[level].problem.nodes.size() - 1);
     }
     std::uint32_t port(std::uint32_t level, std::uint32_t carrier, bool entry) {
         auto& map = entry ? levels_[level].entry : levels_[level].exit;
         const auto [it, fresh] = map.try_emplace(carrier, 0);
-        if (fresh) it->second = add_node(level, {1, 0, entry ? FlatNode::Role::top_port : FlatNode::Role::bottom_port}, none);
+        if (fresh) it->second = add_node(level, {0, 0, entry ? FlatNode::Role::top_port : FlatNode::Role::bottom_port}, none, std::numeric_limits<double>::quiet_NaN());
         return it->second;
     }
     /// The level's edge for this way, shared by all edges that take it. Returns its index in the level.
@@ -108,8 +112,8 @@ private:
         // In the order of the first node inside, so that a collapsed and an expanded cluster take the same place.
         for (std::uint32_t v = 0; v < input_.nodes.size(); ++v) {
             for (std::uint32_t c = level_of_node(v); c != root_ && cluster_local_[c] == none; c = parent(c))
-                cluster_local_[c] = add_node(parent(c), {}, c);
-            node_local_[v] = add_node(level_of_node(v), {input_.nodes[v].width, input_.nodes[v].height, FlatNode::Role::box}, none);
+                cluster_local_[c] = add_node(parent(c), {}, c, input_.clusters[c].former);
+            node_local_[v] = add_node(level_of_node(v), {input_.nodes[v].width, input_.nodes[v].height, FlatNode::Role::box}, none, input_.nodes[v].former);
         }
 
         number_nets();
@@ -169,9 +173,18 @@ private:
             pair_of[i] = number;
             values[number] += seen.try_emplace({number, net_[i]}, 1).second;
         }
+        // Where a frame has very many lines, as the backward pass of a training step, two values are enough for a bundle.
+        std::unordered_map<Key, std::uint32_t, KeyHash> lines; // values at one side of a box
+        for (const auto& [key, number] : pair_number) {
+            lines[{key.a << 1, key.b >> 32}] += values[number];
+            lines[{key.a << 1 | 1, key.b & 0xffffffffU}] += values[number];
+        }
         std::vector<std::uint32_t> carrier(values.size(), none);
+        std::vector<std::uint8_t> crowded(values.size(), 0);
+        for (const auto& [key, number] : pair_number)
+            crowded[number] = std::max(lines[{key.a << 1, key.b >> 32}], lines[{key.a << 1 | 1, key.b & 0xffffffffU}]) > crowd;
         for (std::size_t p = 0; p < values.size(); ++p)
-            if (values[p] > options_.bundle_above) carrier[p] = carrier_count_++;
+            if (values[p] > options_.bundle_above || (values[p] > 1 && crowded[p])) carrier[p] = carrier_count_++;
         carrier_ = net_;
         bundle_size_.assign(input_.edges.size(), 1);
         for (std::size_t i = 0; i < pair_of.size(); ++i)
@@ -214,9 +227,20 @@ private:
         ways_.insert(ways_.end(), descent_.rbegin(), descent_.rend());
     }
 
+    /// Numbers the members of a level by their places in a former drawing, so that equal levels stay equal wherever they lay.
+    void number_former_places(Level& level) {
+        std::vector<std::pair<double, std::uint32_t>> places;
+        for (std::uint32_t i = 0; i < level.former.size(); ++i)
+            if (!std::isnan(level.former[i])) places.emplace_back(level.former[i], i);
+        if (places.size() < 2) return;
+        std::sort(places.begin(), places.end());
+        for (std::size_t k = 0; k < places.size(); ++k) level.problem.nodes[places[k].second].former = static_cast<std::int32_t>(k);
+    }
+
     Expected<void> solve(std::uint32_t index) {
         Level& level = levels_[index];
         FlatProblem& p = level.problem;
+        number_former_places(level);
         for (std::size_t i = 0; i < p.nodes.size(); ++i)
             if (level.child_at[i] != none) {
                 p.nodes[i].width = levels_[level.child_at[i]].width;
@@ -229,9 +253,9 @@ private:
         }
         std::vector<double> key;
         if (index != root_) {
-            key.reserve(3 * p.nodes.size() + 5 * p.edges.size() + 1);
+            key.reserve(4 * p.nodes.size() + 5 * p.edges.size() + 1);
             key.push_back(static_cast<double>(p.nodes.size()));
-            for (const FlatNode& n : p.nodes) key.insert(key.end(), {n.width, n.height, static_cast<double>(n.role)});
+            for (const FlatNode& n : p.nodes) key.insert(key.end(), {n.width, n.height, static_cast<double>(n.role), static_cast<double>(n.former)});
             for (const FlatEdge& e : p.edges)
                 key.insert(key.end(), {static_cast<double>(e.from), static_cast<double>(e.to), static_cast<double>(e.net), e.from_dx, e.to_dx});
             if (const auto it = solved_.find(key); it != solved_.end()) level.result = it->second;

@@ -8,6 +8,9 @@ namespace megascope {
 
 namespace {
 
+/// Ranks between an operator and its readers from which on it stands with them.
+constexpr std::uint32_t far_below = 10;
+
 /// Edges that decide about ranks.
 bool in_order(const RankedEdge& e) { return !e.self_loop && !e.against_flow; }
 
@@ -63,11 +66,22 @@ void break_cycles(std::size_t nodes, std::vector<RankedEdge>& edges) {
     for (std::uint32_t e : back) edges[e].against_flow = edges[e].taken_out = true;
 }
 
-/// Number of dummies when every net reaches only readers at most `limit` ranks below.
-std::size_t dummies(const std::vector<std::uint32_t>& spans_of_nets, const std::vector<std::uint32_t>& begin, std::uint32_t limit) {
+/// Lines to the same lower port (values of one bundle that leave a frame) come together as soon as they can and run on as one.
+void collect_at_ports(const FlatProblem& problem, Ranking& r) {
+    std::vector<std::uint32_t> lines(problem.nodes.size(), 0), trunk(problem.nodes.size(), 0);
+    for (const RankedEdge& e : r.edges)
+        if (problem.nodes[e.lower].role == FlatNode::Role::bottom_port) ++lines[e.lower];
+    for (std::size_t v = 0; v < lines.size(); ++v)
+        if (lines[v] > 1) trunk[v] = r.trunk_count++;
+    for (RankedEdge& e : r.edges)
+        if (trunk[e.lower] != 0 && lines[e.lower] > 1) e.trunk = trunk[e.lower];
+}
+
+/// Number of dummies when every trunk is at most `limit` ranks long.
+std::size_t dummies(const std::vector<std::uint32_t>& spans, const std::vector<std::uint32_t>& begin, std::uint32_t limit) {
     std::size_t sum = 0;
     for (std::size_t net = 0; net + 1 < begin.size(); ++net) {
-        const auto first = spans_of_nets.begin() + begin[net], last = spans_of_nets.begin() + begin[net + 1];
+        const auto first = spans.begin() + begin[net], last = spans.begin() + begin[net + 1];
         const auto past = std::upper_bound(first, last, limit);
         if (past != first) sum += *(past - 1) - 1;
     }
@@ -75,19 +89,19 @@ std::size_t dummies(const std::vector<std::uint32_t>& spans_of_nets, const std::
 }
 
 void take_out_long_edges(Ranking& r, std::size_t nodes, std::uint32_t keep_up_to) {
-    std::vector<std::uint32_t> begin(r.net_count + 1, 0);
+    std::vector<std::uint32_t> begin(r.trunk_count + 1, 0);
     for (const RankedEdge& e : r.edges)
-        if (in_order(e)) ++begin[e.net + 1];
+        if (in_order(e)) ++begin[e.trunk + 1];
     for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
     std::vector<std::uint32_t> spans(begin.back()), next(begin.begin(), begin.end() - 1);
     std::uint32_t longest = 0;
     for (const RankedEdge& e : r.edges) {
         if (!in_order(e)) continue;
         const std::uint32_t span = r.ranks[e.lower] - r.ranks[e.upper];
-        spans[next[e.net]++] = span;
+        spans[next[e.trunk]++] = span;
         longest = std::max(longest, span);
     }
-    for (std::size_t net = 0; net + 1 < begin.size(); ++net) std::sort(spans.begin() + begin[net], spans.begin() + begin[net + 1]);
+    for (std::size_t t = 0; t + 1 < begin.size(); ++t) std::sort(spans.begin() + begin[t], spans.begin() + begin[t + 1]);
 
     const std::size_t budget = 4 * nodes + 2000;
     if (longest <= keep_up_to || dummies(spans, begin, longest) <= budget) return;
@@ -110,7 +124,7 @@ Ranking rank_nodes(const FlatProblem& problem, const LayoutOptions& options) {
         RankedEdge x;
         x.upper = e.from;
         x.lower = e.to;
-        x.net = e.net;
+        x.net = x.trunk = e.net;
         x.upper_fixed = e.from_dx != FlatEdge::free_port;
         x.lower_fixed = e.to_dx != FlatEdge::free_port;
         x.upper_dx = x.upper_fixed ? e.from_dx : 0;
@@ -119,7 +133,9 @@ Ranking rank_nodes(const FlatProblem& problem, const LayoutOptions& options) {
         r.net_count = std::max(r.net_count, e.net + 1);
         r.edges.push_back(x);
     }
+    r.trunk_count = r.net_count;
     break_cycles(n, r.edges);
+    collect_at_ports(problem, r);
 
     const Adjacency out(n, r.edges, upper_of), in(n, r.edges, lower_of);
     std::vector<std::uint32_t> order, missing(n);
@@ -150,7 +166,8 @@ Ranking rank_nodes(const FlatProblem& problem, const LayoutOptions& options) {
             r.ranks[v] = last + 1;
         }
 
-    // Slide nodes down where that makes edges shorter: sources always, others when more values leave than enter.
+    // Slide nodes down where that makes edges shorter: sources always, others when more values leave than enter; and when just as many
+    // do but the readers are far, as an operator belongs to what reads it (the many small things that are made of one value).
     std::vector<std::uint32_t> nets;
     for (std::size_t i = order.size(); i-- > 0;) {
         const std::uint32_t v = order[i];
@@ -165,7 +182,8 @@ Ranking rank_nodes(const FlatProblem& problem, const LayoutOptions& options) {
         if (lowest <= r.ranks[v]) continue;
         std::sort(nets.begin(), nets.end());
         nets.erase(std::unique(nets.begin(), nets.end()), nets.end());
-        if (nets.size() > in.begin[v + 1] - in.begin[v]) r.ranks[v] = lowest;
+        const std::size_t enter = in.begin[v + 1] - in.begin[v];
+        if (nets.size() > enter || (nets.size() == enter && lowest - r.ranks[v] >= far_below)) r.ranks[v] = lowest;
     }
 
     // Close ranks that sliding emptied.

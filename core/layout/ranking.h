@@ -13,6 +13,7 @@ struct RankedEdge {
     std::uint32_t upper = 0;
     std::uint32_t lower = 0;
     std::uint32_t net = 0;
+    std::uint32_t trunk = 0;    ///< whose dummies it runs along: its net's, or, from `net_count` on, those of the port that collects it
     double upper_dx = 0;        ///< fixed port or 0
     double lower_dx = 0;
     bool upper_fixed = false;
@@ -27,6 +28,7 @@ struct Ranking {
     std::uint32_t rank_count = 0;
     std::vector<RankedEdge> edges;    ///< parallel to FlatProblem::edges
     std::uint32_t net_count = 0;
+    std::uint32_t trunk_count = 0;    ///< the nets, then a trunk for every lower port that several lines run to
 };
 
 /// Takes out edges that close cycles, assigns ranks (longest path, then nodes slide down where that shortens edges) and marks the edges that

@@ -270,6 +270,7 @@ Expected<std::shared_ptr<const GraphPicture>> make_picture(const PictureRequest&
     picture->scene = build_scene(structure, std::move(options));
     picture->info = request.info;
     PictureBuilder(*picture, request, fonts).measure();
+    if (request.former) keep_order(picture->scene, request.former->scene, request.former->layout);
     if (cancel.cancelled()) return CancelToken::error();
     auto layout = run_layout(picture->scene.layout, request.layout, cancel, progress);
     if (!layout) return forward(std::move(layout).error());

@@ -19,6 +19,8 @@
 
 namespace megascope {
 
+struct GraphPicture;
+
 /// What boxes say.
 struct NodeTexts {
     bool type = true, name = true, attributes = true;
@@ -46,6 +48,7 @@ struct PictureRequest {
     bool choose_expansion = false; ///< ignore `scene.expanded` and open groups up to `box_limit` boxes
     std::size_t box_limit = 160;
     LayoutOptions layout;
+    std::shared_ptr<const GraphPicture> former; ///< of the same graph, or null: what stands in it keeps its order
 };
 
 struct NodeText {

@@ -100,9 +100,11 @@ void GraphView::startLayout(Keep keep, std::optional<Anchor> anchor) {
     if (!(busy_ && keep_ == Keep::start)) keep_ = keep;
     anchor_ = std::move(anchor);
     setBusy(true);
+    PictureRequest request = request_;
+    if (keep_ != Keep::start) request.former = picture_;
     jobs_->start<GraphPicture>(
         slot_, tr("Drawing the graph"),
-        [request = request_, fonts = fonts_](const CancelToken& cancel, const Progress& progress) {
+        [request = std::move(request), fonts = fonts_](const CancelToken& cancel, const Progress& progress) {
             return make_picture(request, fonts, cancel, progress);
         },
         this, [this](JobRunner::Result<GraphPicture> result) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <optional>
 
 #include "core/layout/layout_metrics.h"
 #include "format/reader.h"
@@ -10,8 +12,9 @@
 using namespace megascope;
 namespace fs = std::filesystem;
 
-// Draws graphs of genuine networks as the window does, by default and with all groups open. In a good drawing no box lies on another
-// one and no line runs through a box that it does not belong to.
+// Draws graphs of genuine networks as the window does, by default and with groups open to some depth. In a good drawing no box lies on
+// another one and no line runs through a box that it does not belong to. And when a group is opened, what stood beside each other
+// keeps its order.
 
 namespace {
 
@@ -63,12 +66,106 @@ SceneSize box_size(const GraphScene& scene, const SceneNode& node) {
     return {20 + 6.5 * static_cast<double>(std::max(letters, pills * 8)), pills ? 58.0 : 40.0};
 }
 
+struct Drawing {
+    GraphScene scene;
+    LayoutResult layout;
+};
+
+std::optional<Drawing> draw(const std::shared_ptr<const GraphStructure>& structure, const SceneOptions& options, const Drawing* former = nullptr) {
+    Drawing d{build_scene(structure, options), {}};
+    measure_scene(d.scene, [&](const SceneNode& node) { return box_size(d.scene, node); },
+                  [&](GroupId group) { return SceneSize{20 + 6.5 * static_cast<double>(structure->groups->group(group).title.size()), 20}; });
+    if (former) keep_order(d.scene, former->scene, former->layout);
+    auto layout = run_layout(d.scene.layout);
+    if (!layout) return std::nullopt;
+    d.layout = std::move(*layout);
+    return d;
+}
+
+/// A box or frame in a drawing; the same thing has the same key in every drawing of a graph.
+using Key = std::pair<int, std::uint32_t>;
+struct Placed {
+    LayoutRect rect;
+    std::int64_t frame; ///< the group in whose frame it stands, -1 = none
+};
+std::map<Key, Placed> placed(const Drawing& d) {
+    std::map<Key, Placed> all;
+    const auto frame = [&](std::int32_t cluster) { return cluster < 0 ? std::int64_t{-1} : std::int64_t{d.scene.frames[static_cast<std::size_t>(cluster)].value()}; };
+    for (std::size_t i = 0; i < d.scene.nodes.size(); ++i) {
+        const SceneNode& n = d.scene.nodes[i];
+        const Key key = n.kind == SceneNode::Kind::group ? Key{1, n.group.value()} : n.kind == SceneNode::Kind::output ? Key{2, n.var.value()} : Key{0, n.opr.value()};
+        all[key] = {d.layout.nodes[i], frame(d.scene.layout.nodes[i].cluster)};
+    }
+    for (std::size_t i = 0; i < d.scene.frames.size(); ++i)
+        all[{1, d.scene.frames[i].value()}] = {d.layout.clusters[i], frame(d.scene.layout.clusters[i].parent)};
+    return all;
+}
+
+/// Pairs that stand side by side in the same frame in both drawings, but the other way round.
+std::size_t inversions(const std::map<Key, Placed>& before, const std::map<Key, Placed>& after) {
+    std::map<std::int64_t, std::vector<std::pair<LayoutRect, LayoutRect>>> siblings;
+    for (const auto& [key, b] : before)
+        if (const auto a = after.find(key); a != after.end() && a->second.frame == b.frame) siblings[b.frame].emplace_back(b.rect, a->second.rect);
+    const auto beside = [](const LayoutRect& a, const LayoutRect& b) { return a.y < b.bottom() && b.y < a.bottom(); };
+    std::size_t count = 0;
+    for (const auto& [frame, list] : siblings)
+        for (std::size_t i = 0; i < list.size(); ++i)
+            for (std::size_t k = i + 1; k < list.size(); ++k)
+                count += beside(list[i].first, list[k].first) && beside(list[i].second, list[k].second) &&
+                         (list[i].first.x < list[k].first.x) != (list[i].second.x < list[k].second.x);
+    return count;
+}
+
 } // namespace
 
 class GenuineLayoutsTest : public QObject {
     Q_OBJECT
 private slots:
-    void nothingLiesOnAnything_data() {
+    void nothingLiesOnAnything_data() { graphs(); }
+    void nothingLiesOnAnything() {
+        QFETCH(QString, path);
+        const auto graph = graph_of(path);
+        if (!graph) QSKIP("The reference data with genuine dumps is not here.");
+        const auto structure = analyse_structure(graph);
+        SceneOptions options;
+        options.expanded = default_expansion(*structure, first_boxes);
+        check(structure, options, "by default");
+        for (const std::uint32_t depth : {1U, 2U}) {
+            options.expanded = expansion_to_depth(*structure->groups, depth);
+            check(structure, options, depth == 1 ? "one level open" : "two levels open");
+        }
+        options.expanded.assign(structure->groups->groups().size(), 1);
+        check(structure, options, "all open");
+        options.groups = false;
+        check(structure, options, "without groups");
+    }
+
+    void openingAGroupKeepsTheOrderOfTheOthers_data() { graphs(); }
+    void openingAGroupKeepsTheOrderOfTheOthers() {
+        QFETCH(QString, path);
+        const auto graph = graph_of(path);
+        if (!graph) QSKIP("The reference data with genuine dumps is not here.");
+        const auto structure = analyse_structure(graph);
+        SceneOptions options;
+        options.expanded = default_expansion(*structure, first_boxes);
+        const auto before = draw(structure, options);
+        QVERIFY(before);
+        const auto places = placed(*before);
+        int tried = 0;
+        for (const SceneNode& node : before->scene.nodes) {
+            if (node.kind != SceneNode::Kind::group || ++tried > 20) continue;
+            SceneOptions open = options;
+            open.expanded[node.group.index()] = 1;
+            const auto after = draw(structure, open, &*before);
+            QVERIFY(after);
+            const std::size_t turned = inversions(places, placed(*after));
+            QVERIFY2(turned == 0, qPrintable(QStringLiteral("%1 pairs change sides when %2 is opened")
+                                                 .arg(turned).arg(QString::fromStdString(structure->groups->group(node.group).path))));
+        }
+    }
+
+private:
+    static void graphs() {
         QTest::addColumn<QString>("path");
         QTest::newRow("chain of 4,000") << "chain";
         QTest::newRow("fan of 4,000") << "fan";
@@ -84,33 +181,17 @@ private slots:
             QTest::newRow(fs::relative(fs::path(file).parent_path(), folder).string().c_str()) << QString::fromStdString(file);
         if (files.empty()) QTest::newRow("reference data") << QString();
     }
-    void nothingLiesOnAnything() {
-        QFETCH(QString, path);
-        if (path.isEmpty()) QSKIP("The reference data with genuine dumps is not here.");
-        const auto graph = path == "chain" ? chain(4000) : path == "fan" ? fan(4000) : read(path.toStdString());
-        QVERIFY(graph);
-        const auto structure = analyse_structure(graph);
-        SceneOptions options;
-        options.expanded = default_expansion(*structure, first_boxes);
-        check(structure, options, "by default");
-        options.expanded.assign(structure->groups->groups().size(), 1);
-        check(structure, options, "all open");
-        options.groups = false;
-        check(structure, options, "without groups");
+    static std::shared_ptr<const Graph> graph_of(const QString& path) {
+        return path.isEmpty() ? nullptr : path == "chain" ? chain(4000) : path == "fan" ? fan(4000) : read(path.toStdString());
     }
-
-private:
     static void check(const std::shared_ptr<const GraphStructure>& structure, const SceneOptions& options, const char* what) {
-        GraphScene scene = build_scene(structure, options);
-        if (scene.nodes.size() > whole_limit) return;
-        measure_scene(scene, [&](const SceneNode& node) { return box_size(scene, node); },
-                      [&](GroupId group) { return SceneSize{20 + 6.5 * static_cast<double>(structure->groups->group(group).title.size()), 20}; });
-        const auto layout = run_layout(scene.layout);
-        QVERIFY(layout);
-        const auto m = test::measure(scene.layout, *layout, false);
+        if (build_scene(structure, options).nodes.size() > whole_limit) return;
+        const auto d = draw(structure, options);
+        QVERIFY(d);
+        const auto m = test::measure(d->scene.layout, d->layout, false);
         QVERIFY2(m.overlaps == 0 && m.through_boxes == 0 && m.through_frames == 0,
                  qPrintable(QStringLiteral("%1, %2 boxes: %3 overlaps, %4 lines through boxes, %5 boxes on frames")
-                                .arg(QLatin1String(what)).arg(scene.nodes.size()).arg(m.overlaps).arg(m.through_boxes).arg(m.through_frames)));
+                                .arg(QLatin1String(what)).arg(d->scene.nodes.size()).arg(m.overlaps).arg(m.through_boxes).arg(m.through_frames)));
     }
 };
 

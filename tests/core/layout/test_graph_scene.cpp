@@ -149,6 +149,113 @@ private slots:
         QCOMPARE(named("net.")[1], std::string("net.encoder.0.dense")); // one part is what the author called the whole
     }
 
+    void operatorsStandWhereTheirParamsHaveTheirPlace() {
+        // BERT again, with its params: they know that the list is called "layer".
+        Builder b;
+        const std::string wrapper = "encoder.0.attention.self.";
+        const VarId ids = b.add("Host2DeviceCopy", "ids", {});
+        VarId x = b.add("Elemwise", (wrapper + "MUL").c_str(), {ids});
+        for (const char* layer : {"0", "1"}) {
+            const VarId w = b.constant((std::string("encoder.layer.") + layer + ".dense.weight").c_str());
+            x = b.add("MatrixMul", (wrapper + "encoder." + layer + ".dense.MatrixMul").c_str(), {x, w});
+            x = b.add("Elemwise", (wrapper + "encoder." + layer + ".GELU").c_str(), {x});
+        }
+        const VarId w = b.constant("pooler.dense.weight"), bias = b.constant("pooler.dense.bias");
+        x = b.add("MatrixMul", (wrapper + "pooler.dense.MatrixMul").c_str(), {x, w});
+        // The dump names its outputs; that takes the name away from whatever computes it.
+        const auto graph = b.finish(b.add("Elemwise", "pooled", {x, bias}, "FUSE_ADD_TANH(pooler.dense.bias,x)[7]"));
+        std::vector<std::string> scopes;
+        for (const Opr& o : graph->oprs())
+            if (o.type == "MatrixMul" || o.type == "Elemwise") scopes.push_back(operator_scopes(*graph, opr_roles(*graph))[o.id.index()]);
+        QCOMPARE(scopes, (std::vector<std::string>{"", "encoder.layer.0.dense", "encoder.layer.0", "encoder.layer.1.dense", "encoder.layer.1",
+                                                   "pooler.dense", "pooler.dense"}));
+    }
+
+    void paramsTellModulesOfOneNameApart() {
+        // Blocks whose forward is written outside of them: "ln" and "fc" without a parent, residual additions without any module.
+        Builder b;
+        VarId x = b.add("Host2DeviceCopy", "data", {});
+        for (const char* block : {"blk0", "blk1"}) {
+            const VarId g = b.constant((std::string(block) + ".ln.weight").c_str()), w = b.constant((std::string(block) + ".fc.weight").c_str());
+            VarId y = b.add("LayerNorm", "ln.LayerNorm[0]", {x, g});
+            y = b.add("Elemwise", "ln.ADD[0]", {y}); // reads no param
+            y = b.add("MatrixMul", "fc.MatrixMul[0]", {y, w});
+            x = b.add("Elemwise", "ADD[0]", {x, y});
+        }
+        const auto s = analyse_structure(b.finish(x));
+        for (const char* block : {"blk0", "blk1"}) {
+            const Group* g = find(*s->groups, block);
+            QVERIFY(g);
+            QCOMPARE(g->total, 4U);
+            QCOMPARE(g->alike, 2U);
+        }
+    }
+
+    void aTrainingStepHasThreeParts() {
+        // Gradients are made once per kind of operator and keep the name of the first one: both multiplications' are called "a".
+        Builder b;
+        const VarId x = b.add("Host2DeviceCopy", "x", {}), lr = b.constant("const<0.1>[3]");
+        const VarId wa = b.constant("net.a.weight"), wb = b.constant("net.b.weight");
+        const VarId ya = b.add("MatrixMul", "net.a.MatrixMul", {x, wa}), r = b.add("Elemwise", "net.RELU", {ya});
+        const VarId yb = b.add("MatrixMul", "net.b.MatrixMul", {r, wb}), loss = b.add("Reduce", "Reduce", {yb});
+        const VarId d = b.add("Elemwise", "backward.Reduce.Backward.MUL", {loss});
+        const VarId db = b.add("MatrixMul", "backward.net.a.MatrixMul.Backward.MatrixMul[0]", {r, d});
+        const VarId dr = b.add("MatrixMul", "backward.net.a.MatrixMul.Backward.MatrixMul[1]", {d, wb});
+        const VarId dy = b.add("Elemwise", "backward.net.RELU.Backward.SWITCH_GT0", {r, dr});
+        const VarId da = b.add("MatrixMul", "backward.net.a.MatrixMul.Backward.MatrixMul[2]", {x, dy});
+        std::vector<VarId> updated;
+        for (const auto& [w, g] : {std::pair{wa, da}, std::pair{wb, db}}) updated.push_back(b.add("Elemwise", "SUB", {w, b.add("Elemwise", "MUL", {lr, g})}));
+        const auto graph = b.finish(b.add("Concat", "Concat", updated));
+        const std::vector<std::string> scopes = operator_scopes(*graph, opr_roles(*graph));
+        const auto scope = [&](VarId v) { return scopes[graph->var(v).producer.index()]; };
+        QCOMPARE(scope(ya), std::string("net.a"));
+        QCOMPARE(scope(r), std::string("net"));
+        QCOMPARE(scope(loss), std::string());
+        QCOMPARE(scope(db), std::string("backward.net.b"));
+        QCOMPARE(scope(dr), std::string("backward.net.b"));
+        QCOMPARE(scope(dy), std::string("backward.net"));
+        QCOMPARE(scope(da), std::string("backward.net.a"));
+        QCOMPARE(scope(updated[0]), std::string("update.net.a"));
+        QCOMPARE(scope(updated[1]), std::string("update.net.b"));
+        QCOMPARE(scopes[graph->var(graph->producer(updated[1]).inputs[1]).producer.index()], std::string("update.net.b")); // lr · gradient
+        const auto s = analyse_structure(graph);
+        const Group* update = find(*s->groups, "update");
+        QVERIFY(update);
+        QCOMPARE(update->total, 5U); // they have nothing to do with each other, and stand together
+    }
+
+    void aTransposedConvolutionIsNoBackwardPass() {
+        Builder b;
+        const VarId x = b.add("Host2DeviceCopy", "x", {}), w = b.constant("up.weight");
+        const VarId y = b.add("ConvolutionBackwardData", "conv(up.weight,x)[3]", {w, x});
+        const auto graph = b.finish(b.add("Elemwise", "RELU(y)[4]", {y}));
+        QCOMPARE(operator_scopes(*graph, opr_roles(*graph)).back(), std::string("up"));
+    }
+
+    void aModuleThatIsLeftAndEnteredAgainIsTwoGroups() {
+        // "m" keeps a value for its second part, which also needs what "other" makes of the first.
+        Builder b;
+        const VarId x = b.add("Host2DeviceCopy", "x", {});
+        const VarId m1 = b.add("Elemwise", "m.RELU", {x}), m2 = b.add("Elemwise", "m.ABS", {m1});
+        VarId y = b.add("Elemwise", "other.EXP", {m1});
+        y = b.add("Elemwise", "other.LOG", {y});
+        const VarId m3 = b.add("Elemwise", "m.ADD", {y, m2}), m4 = b.add("Elemwise", "m.TANH", {m3});
+        const auto s = analyse_structure(b.finish(m4));
+        QCOMPARE(std::count_if(s->groups->groups().begin(), s->groups->groups().end(), [](const Group& g) { return g.path == "m"; }), 2L);
+    }
+
+    void listsWithoutANameAreFoundByTheirNumbers() {
+        Builder b;
+        VarId x = b.add("Host2DeviceCopy", "x", {});
+        for (const int blocks : {3, 4, 2})
+            for (int i = 0; i < blocks; ++i)
+                for (const char* type : {"RELU", "EXP"}) x = b.add("Elemwise", (std::to_string(i) + ".act." + type).c_str(), {x});
+        const auto s = analyse_structure(b.finish(x));
+        std::vector<std::string> titles;
+        for (GroupId g : s->groups->top()) titles.push_back(s->groups->group(g).title);
+        QCOMPARE(titles, (std::vector<std::string>{"0–2", "0–3", "0.act", "1.act"}));
+    }
+
     void oneNameInTwoPlacesIsTwoGroups() {
         Builder b;
         VarId x = b.add("Host2DeviceCopy", "data", {});
