@@ -231,7 +231,14 @@ private:
             for (GroupId k = g; k.valid() && !first[k.index()].valid(); k = tree_->groups_[k.index()].parent) first[k.index()] = o.id;
             units[slot(g)].push_back({{}, o.id});
         }
-        for (const Group& g : tree_->groups_) units[slot(g.parent)].push_back({g.id, first[g.id.index()]});
+        direct_.assign(tree_->groups_.size(), {});
+        inner_.assign(tree_->groups_.size(), {});
+        for (const Opr& o : graph_.oprs())
+            if (counts(o.id) && tree_->of_[o.id.index()].valid()) direct_[tree_->of_[o.id.index()].index()].push_back(o.id);
+        for (const Group& g : tree_->groups_) {
+            units[slot(g.parent)].push_back({g.id, first[g.id.index()]});
+            if (g.parent.valid()) inner_[g.parent.index()].push_back(g.id);
+        }
         for (std::size_t i = 0; i < units.size(); ++i) {
             auto& list = units[i];
             if (list.size() <= 120) continue;
@@ -242,7 +249,7 @@ private:
             const GroupId parent = i + 1 == units.size() ? GroupId() : GroupId(i);
             std::vector<Unit> run;
             const auto flush = [&] {
-                if (run.size() > 30) split(parent, run, 30);
+                if (run.size() > 30) split(parent, Sequence(*this, run), 0, run.size(), 30);
                 run.clear();
             };
             for (const Unit& u : list) {
@@ -293,10 +300,12 @@ private:
             list.erase(std::unique(list.begin(), list.end()), list.end());
             for (std::uint32_t p : list) ++readers[p];
         }
-        std::set<std::pair<bool, std::uint32_t>> ready; // loose ones are greater, then later ones
+        // Inputs are greatest, so that they stand directly before their first reader; then loose ones, then later ones.
+        const auto importance = [&](std::uint32_t i) { return units[i].group.valid() ? 0 : producers[i].empty() ? 2 : 1; };
+        std::set<std::pair<int, std::uint32_t>> ready;
         std::set<std::uint32_t> waiting;
         for (std::uint32_t i = 0; i < units.size(); ++i) {
-            if (readers[i] == 0) ready.emplace(!units[i].group.valid(), i);
+            if (readers[i] == 0) ready.emplace(importance(i), i);
             else waiting.insert(i);
         }
         std::vector<Unit> sorted;
@@ -311,51 +320,84 @@ private:
             }
             sorted.push_back(units[next]);
             for (std::uint32_t p : producers[next])
-                if (--readers[p] == 0 && waiting.erase(p)) ready.emplace(!units[p].group.valid(), p);
+                if (--readers[p] == 0 && waiting.erase(p)) ready.emplace(importance(p), p);
         }
         units.assign(sorted.rbegin(), sorted.rend());
     }
 
-    void split(GroupId parent, const std::vector<Unit>& units, std::size_t most) {
-        if (units.size() <= most) return;
-        const auto unit_of = unit_finder(units);
-        NarrowCutInput input;
-        input.live.assign(units.size(), 0);
-        input.signature.resize(units.size());
-        std::unordered_map<std::string_view, std::uint32_t> words;
-        for (std::uint32_t i = 0; i < units.size(); ++i) {
-            const Unit& u = units[i];
-            const std::string_view word = u.group.valid() ? std::string_view(tree_->groups_[u.group.index()].title) : graph_.opr(u.opr).type;
-            input.signature[i] = words.try_emplace(word, static_cast<std::uint32_t>(words.size())).first->second;
+    /// Units in the order in which they are cut, and who reads what between them. Made once; every stretch is a part of it.
+    struct Sequence {
+        Sequence(GroupTreeBuilder& builder, const std::vector<Unit>& all) : units(all) {
+            const auto unit_of = builder.unit_finder(units);
+            std::unordered_map<std::string_view, std::uint32_t> words;
+            std::vector<OprId> members;
+            std::vector<GroupId> open;
+            for (const Unit& u : units) {
+                var_begin.push_back(static_cast<std::uint32_t>(reader_begin.size()));
+                members.clear();
+                if (u.group.valid()) open.push_back(u.group);
+                else members.push_back(u.opr);
+                while (!open.empty()) {
+                    const GroupId g = open.back();
+                    open.pop_back();
+                    members.insert(members.end(), builder.direct_[g.index()].begin(), builder.direct_[g.index()].end());
+                    open.insert(open.end(), builder.inner_[g.index()].begin(), builder.inner_[g.index()].end());
+                }
+                for (OprId id : members)
+                    for (VarId v : builder.graph_.opr(id).outputs) {
+                        reader_begin.push_back(static_cast<std::uint32_t>(readers.size()));
+                        for (OprId r : builder.graph_.consumers(v))
+                            if (const auto to = unit_of(r)) readers.push_back(*to);
+                    }
+                const std::string_view word = u.group.valid() ? std::string_view(builder.tree_->groups_[u.group.index()].title) : builder.graph_.opr(u.opr).type;
+                signature.push_back(words.try_emplace(word, static_cast<std::uint32_t>(words.size())).first->second);
+            }
+            var_begin.push_back(static_cast<std::uint32_t>(reader_begin.size()));
+            reader_begin.push_back(static_cast<std::uint32_t>(readers.size()));
         }
-        for (const Var& v : graph_.vars()) {
-            if (!counts(v.producer)) continue;
-            const auto from = unit_of(v.producer);
-            if (!from) continue;
-            std::uint32_t last = *from;
-            for (OprId reader : graph_.consumers(v.id))
-                if (const auto to = unit_of(reader)) last = std::max(last, *to);
-            if (last == *from) continue;
-            ++input.live[*from];
-            --input.live[last];
-        }
-        std::partial_sum(input.live.begin(), input.live.end(), input.live.begin());
 
+        /// For the stretch from `begin` to `end`. Values that others read further down count as if their last reader were the last one
+        /// in the stretch.
+        NarrowCutInput stretch(std::size_t begin, std::size_t end) const {
+            NarrowCutInput input;
+            input.live.assign(end - begin, 0);
+            input.signature.assign(signature.begin() + static_cast<long>(begin), signature.begin() + static_cast<long>(end));
+            for (std::size_t u = begin; u < end; ++u)
+                for (std::uint32_t v = var_begin[u]; v < var_begin[u + 1]; ++v) {
+                    std::size_t last = u;
+                    for (std::uint32_t k = reader_begin[v]; k < reader_begin[v + 1]; ++k)
+                        if (readers[k] < end) last = std::max<std::size_t>(last, readers[k]);
+                    if (last == u) continue;
+                    ++input.live[u - begin];
+                    --input.live[last - begin];
+                }
+            std::partial_sum(input.live.begin(), input.live.end(), input.live.begin());
+            return input;
+        }
+
+        std::vector<Unit> units;
+        std::vector<std::uint32_t> signature;    ///< per unit
+        std::vector<std::uint32_t> var_begin;    ///< per unit: its vars
+        std::vector<std::uint32_t> reader_begin; ///< per var: the units that read it
+        std::vector<std::uint32_t> readers;
+    };
+
+    void split(GroupId parent, const Sequence& sequence, std::size_t begin, std::size_t end, std::size_t most) {
+        if (end - begin <= most) return;
         std::size_t target = 20;
-        while (units.size() / target > 60) target *= 16;
-        const std::vector<std::uint32_t> cuts = narrow_cuts(input, target);
-        std::vector<std::pair<GroupId, std::vector<Unit>>> made;
+        while ((end - begin) / target > 60) target *= 16;
+        const std::vector<std::uint32_t> cuts = narrow_cuts(sequence.stretch(begin, end), target);
         for (std::size_t c = 0; c + 1 < cuts.size(); ++c) {
-            const std::vector<Unit> part(units.begin() + cuts[c], units.begin() + cuts[c + 1]);
-            if (part.size() < 2) continue;
+            const std::size_t from = begin + cuts[c], to = begin + cuts[c + 1];
+            if (to - from < 2) continue;
+            const std::vector<Unit> part(sequence.units.begin() + static_cast<long>(from), sequence.units.begin() + static_cast<long>(to));
             const GroupId group = new_group(parent, Group::Origin::structure, title_of(part), {});
             for (const Unit& u : part) {
                 if (u.group.valid()) tree_->groups_[u.group.index()].parent = group;
                 else tree_->of_[u.opr.index()] = group;
             }
-            made.emplace_back(group, part);
+            split(group, sequence, from, to, 60);
         }
-        for (const auto& [group, part] : made) split(group, part, 60);
     }
 
     std::string title_of(const std::vector<Unit>& part) const {
@@ -452,6 +494,8 @@ private:
     std::vector<std::vector<std::string>> parts_; ///< per operator: its scope in parts
     std::vector<std::uint32_t> mark_, set_;       ///< per operator, valid where `mark_` is the current stamp
     std::uint32_t stamp_ = 0;
+    std::vector<std::vector<OprId>> direct_;  ///< per named group, before stretches are cut: operators directly in it
+    std::vector<std::vector<GroupId>> inner_; ///< and its groups
     std::vector<std::uint32_t> visit_; ///< see separate_visits
     std::size_t visit_work_ = 0;
     std::unordered_map<std::uint32_t, std::uint32_t> unit_of_group_;

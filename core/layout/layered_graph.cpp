@@ -4,14 +4,22 @@
 
 namespace megascope {
 
+namespace {
+
+/// A way that comes into a frame and leaves it again is the main one, however long others in it are.
+constexpr std::uint32_t port_weight = 1000;
+
+} // namespace
+
 LayeredGraph::LayeredGraph(const FlatProblem& problem, const Ranking& ranking, const LayoutOptions& options)
     : node_count(static_cast<std::uint32_t>(problem.nodes.size())), rank(ranking.ranks), node_spacing_(options.node_spacing),
       line_spacing_(options.line_spacing) {
     width.reserve(node_count);
     for (const FlatNode& node : problem.nodes) {
         width.push_back(node.width);
-        weight.push_back(1 + static_cast<std::uint32_t>(std::max(0.0, node.height) / 70));
-        port.push_back(node.role != FlatNode::Role::box);
+        const bool is_port = node.role != FlatNode::Role::box;
+        weight.push_back(is_port ? port_weight : 1 + static_cast<std::uint32_t>(std::max(0.0, node.height) / 70));
+        port.push_back(is_port);
     }
     if (std::any_of(problem.nodes.begin(), problem.nodes.end(), [](const FlatNode& n) { return n.former >= 0; }))
         for (const FlatNode& node : problem.nodes) former.push_back(node.former);
