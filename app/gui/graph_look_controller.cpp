@@ -278,7 +278,10 @@ TooltipLines GraphLookController::hoverLines(const std::vector<OprId>& oprs) con
         if (id == QLatin1String("flops") || id == QLatin1String("bytes") || id == QLatin1String("time")) line += QStringLiteral("  (%1)").arg(columnExact(*value, column.unit));
         if (id == QLatin1String("order") && oprs.size() > 1) line = tr("from %1").arg(line);
         if (id == QLatin1String("error") && oprs.size() > 1) line = tr("at most %1").arg(line);
-        lines.append({column.title, line});
+        // As the labels of a tooltip are written.
+        QString label = column.title;
+        label[0] = label[0].toLower();
+        lines.append({label, line});
     }
     return lines;
 }

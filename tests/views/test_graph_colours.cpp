@@ -292,6 +292,41 @@ private slots:
         QVERIFY(shown > 4);
     }
 
+    void theStartKeepsRoomForTheMinimap() {
+        show(real_graph(generate_graph("resnet", 300)), {560, 480});
+        view_->setColourings({{"time", "Time"}}, "time");
+        view_->setColumn(numbers(), "Time", false);
+        view_->setGroupsShown(false);
+        settle();
+        view_->setDirection(LayoutDirection::right);
+        settle();
+        view_->setDirection(LayoutDirection::down); // starts anew
+        settle();
+        const auto* map = view_->findChild<Minimap*>();
+        QVERIFY(map->isVisible());
+        int seen = 0;
+        for (const LayoutRect& r : view_->picture()->layout.nodes) {
+            const QRectF box = view_->transform().to_device(r);
+            if (!box.intersects(QRectF(view_->sight()))) continue;
+            ++seen;
+            QVERIFY(!box.intersects(QRectF(map->geometry())));
+        }
+        QVERIFY(seen > 3);
+    }
+
+    void thePointerOverTheStripHoversNothing() {
+        show(real_graph(generate_graph("resnet", 30)));
+        view_->setColourings({{"time", "Time"}}, "time");
+        QSignalSpy hovered(view_.get(), &GraphView::hovered);
+        const LayoutRect& r = view_->picture()->layout.nodes[2];
+        QTest::mouseMove(view_.get(), view_->toWidget({r.center_x(), r.center_y()}).toPoint());
+        QTRY_COMPARE(hovered.size(), 1);
+        QEnterEvent enter(QPointF(5, 5), QPointF(5, 5), QPointF(5, 5));
+        QApplication::sendEvent(view_->colourBar(), &enter);
+        QCOMPARE(hovered.size(), 2);
+        QVERIFY(!hovered.last()[0].value<OprId>().valid());
+    }
+
     void groupsOfOneClassAndOfSeveral() {
         show(real_graph(generate_graph("resnet", 400)));
         view_->collapseAll();

@@ -1,10 +1,14 @@
 #include <QtTest>
 
+#include <QComboBox>
 #include <QSignalSpy>
 #include <QToolButton>
 
+#include <array>
+
 #include "core/layout/generated_graphs.h"
 #include "views/common/theme.h"
+#include "views/graph/colour_bar.h"
 #include "views/graph/graph_diff_view.h"
 #include "views/graph/graph_view.h"
 #include "views/test_graph_support.h"
@@ -55,6 +59,53 @@ private:
 
 private slots:
     void initTestCase() { applyTheme(*qApp, ThemeMode::light); }
+
+    void differencesOfWeightsColourBothSides() {
+        // x + c, where c differs by 0.25 in one element and by 2 in another.
+        const auto graph = [](float second, float third) {
+            GraphBuilder b;
+            Opr input;
+            input.type = "Host2DeviceCopy";
+            input.name = "x";
+            (void)b.add(std::move(input), 1, true);
+            Opr constant;
+            constant.type = "ImmutableTensor";
+            constant.name = "c";
+            constant.has_name = true;
+            StoredTensor& t = constant.tensors.emplace_back();
+            t.dtype = DType(DTypeId::float32);
+            t.shape = Shape{3};
+            const auto values = std::make_shared<std::array<float, 3>>(std::array<float, 3>{1, second, third});
+            t.data = std::shared_ptr<const std::byte>(values, reinterpret_cast<const std::byte*>(values->data()));
+            t.data_size = sizeof(*values);
+            constant.kind = Catalogue::builtin().find_type("ImmutableTensor")->kind;
+            (void)b.add(std::move(constant), 1);
+            Opr add;
+            add.type = "Elemwise";
+            add.name = "add";
+            add.inputs = {VarId(0U), VarId(1U)};
+            Param p(*ParamRegistry::builtin().find("Elemwise"));
+            p.set("mode", *p.type().fields[0].enumeration->find("ADD"));
+            add.params.push_back(p);
+            add.kind = Catalogue::builtin().find_type("Elemwise")->kind;
+            (void)b.add(std::move(add), 1);
+            (void)b.add_output({VarId(2U), 0, {}});
+            return b.finish();
+        };
+        GraphDiffView view;
+        compare(view, graph(1, 1), graph(1.25F, 3));
+        QComboBox* list = view.second()->colourBar()->list();
+        QCOMPARE(list->count(), 2);
+        list->setFocus();
+        QTest::keyClick(list, Qt::Key_Down);
+        for (const GraphView* side : {view.first(), view.second()}) {
+            QVERIFY(side->legend().ramp);
+            QCOMPARE(side->legend().ramp->scale.most, 2.0);
+            QCOMPARE(side->colourBar()->list()->currentIndex(), 1); // both sides follow
+        }
+        QTest::keyClick(list, Qt::Key_Up);
+        QVERIFY(!view.first()->legend().ramp && !view.first()->legend().classes.empty());
+    }
 
     void equalGraphsSaySo() {
         GraphDiffView view;

@@ -4,6 +4,7 @@
 #include <QSignalSpy>
 
 #include <algorithm>
+#include <limits>
 
 #include "core/layout/generated_graphs.h"
 #include "views/common/theme.h"
@@ -41,7 +42,7 @@ std::shared_ptr<const Graph> small_graph() {
         b.var(VarId(b.var_count() - 1)).name = name;
         return VarId(b.opr(*id).outputs[0]);
     };
-    const VarId data = add("Host2DeviceCopy", "data", {}, 0);
+    const VarId data = add("Host2DeviceCopy", "data", {}, std::numeric_limits<int>::min());
     const VarId pool = add("Convolution", "net.conv1", {data}, 3);
     const VarId relu = add("Elemwise", "net.relu", {pool}, 0);
     (void)b.add_output({relu, 0, {}});
@@ -90,6 +91,7 @@ private slots:
         QCOMPARE(textOf(1).name, "conv1"); // the frame around it says "net"
         QCOMPARE(textOf(1).facts, "priority 3"); // where it is not 0
         QCOMPARE(textOf(2).facts, "");
+        QCOMPARE(textOf(0).facts, ""); // MegEngine's own number for inputs is no information
         QCOMPARE(textOf(0).title, "data");
         QCOMPARE(textOf(0).attribute, "1×3×8×8 float32");
         const double full = boxOf(1).height;

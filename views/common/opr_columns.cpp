@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "session/assertions.h"
@@ -12,6 +13,9 @@
 namespace megascope {
 
 namespace {
+
+/// What MegEngine itself gives inputs and parameters: nobody's choice, and far from all others.
+constexpr auto inputs_priority = std::numeric_limits<std::int32_t>::min();
 
 const QString paramPrefix = QStringLiteral("param:");
 
@@ -150,7 +154,7 @@ std::optional<OprNumbers> OprColumns::numbers(const QString& id) const {
         else if (id == QLatin1String("intensity")) ratio(i, cost.flops, cost.memory);
         else if (id == QLatin1String("flops")) value = cost.flops;
         else if (id == QLatin1String("bytes")) value = cost.memory;
-        else if (id == QLatin1String("priority")) value = opr.priority;
+        else if (id == QLatin1String("priority")) value = opr.priority == inputs_priority ? std::nullopt : std::optional<double>(opr.priority);
         else if (id == QLatin1String("version")) value = opr.version;
         else if (id == QLatin1String("error")) value = errors_ && i < errors_->size() ? (*errors_)[i] : std::nullopt;
         else if (id == QLatin1String("order")) {

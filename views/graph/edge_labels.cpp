@@ -17,6 +17,7 @@ constexpr double beside = 4;   ///< from the line to the text
 constexpr double pad = 2;      ///< around the text
 constexpr double cell = 160;   ///< of the grid that finds labels placed before
 constexpr double shortest = 44;
+constexpr int most_tried = 24; ///< places along one line
 
 /// Rectangles by the cells that they touch.
 class Taken {
@@ -42,6 +43,36 @@ private:
                 visit((static_cast<std::uint64_t>(y) << 32U) ^ (static_cast<std::uint64_t>(x) & 0xffffffffU));
     }
     std::unordered_map<std::uint64_t, std::vector<LayoutRect>> cells_;
+};
+
+/// Calls `visit` with the index of the first point of every curve of an edge among its points.
+template <class Visit>
+void for_curves(const LayoutResult& layout, std::uint32_t edge, Visit&& visit) {
+    const EdgeRoute& route = layout.edges[edge];
+    for (std::uint32_t i = 0; i + 3 < route.count; i += 3) {
+        if (route.second != 0 && i + 1 == route.second) {
+            i -= 2; // the gap of an edge that was taken out
+            continue;
+        }
+        if (!visit(i)) return;
+    }
+}
+
+/// All curves by where they are: an edge as a whole has a box that half the drawing touches.
+struct Curves {
+    explicit Curves(const GraphPicture& p) {
+        std::vector<LayoutRect> boxes;
+        for (std::uint32_t e = 0; e < p.layout.edges.size(); ++e)
+            for_curves(p.layout, e, [&](std::uint32_t i) {
+                first.push_back(p.layout.edges[e].first + i);
+                edges.push_back(e);
+                boxes.push_back(route_bounds(std::span(p.layout.points).subspan(first.back(), 4)));
+                return true;
+            });
+        index = SpatialIndex(boxes);
+    }
+    std::vector<std::uint32_t> edges, first; ///< by curve: its edge, and its first point in the layout
+    SpatialIndex index;
 };
 
 LayoutPoint on_curve(std::span<const LayoutPoint> p, double t) {
@@ -85,26 +116,17 @@ std::vector<EdgeLabel> place_edge_labels(const GraphPicture& p, const EdgeTexts&
         });
         return !hit;
     };
-    // How many lines of other values a label would lie on: those whose straight stretches cross it.
-    const auto crossed = [&](const LayoutRect& r, VarId own) {
-        int count = 0, looked = 0;
-        p.edge_index.query(r, [&](std::uint32_t e) {
-            if (p.scene.edges[e].var == own || ++looked > 24) return;
-            const auto route = p.layout.route(e);
-            for (std::size_t i = 0; i + 3 < route.size(); i += 3) {
-                if (p.layout.edges[e].second != 0 && i + 1 == p.layout.edges[e].second) {
-                    i -= 2;
-                    continue;
-                }
-                const std::span<const LayoutPoint> curve = route.subspan(i, 4);
-                if (!route_bounds(curve).grown(0.5).intersects(r)) continue;
-                bool inside = curve[0].x == curve[3].x || curve[0].y == curve[3].y;
-                for (int k = 1; k < 8 && !inside; ++k) inside = r.contains(on_curve(curve, k / 8.0));
-                if (inside) {
-                    ++count;
-                    return;
-                }
-            }
+    const Curves curves(p);
+    if (cancel.cancelled()) return labels;
+    // How many curves a label would lie on; `own` does not count.
+    const auto crossed = [&](const LayoutRect& r, std::optional<VarId> own) {
+        int count = 0;
+        curves.index.query(r, [&](std::uint32_t k) {
+            if (own && p.scene.edges[curves.edges[k]].var == *own) return;
+            const std::span<const LayoutPoint> curve = std::span(p.layout.points).subspan(curves.first[k], 4);
+            bool inside = curve[0].x == curve[3].x || curve[0].y == curve[3].y; // straight: its box is the line
+            for (int t = 1; t < 8 && !inside; ++t) inside = r.contains(on_curve(curve, t / 8.0));
+            count += inside;
         });
         return count;
     };
@@ -132,16 +154,12 @@ std::vector<EdgeLabel> place_edge_labels(const GraphPicture& p, const EdgeTexts&
                 if (route.size() < 4) continue;
                 int tried = 0;
                 double along = 0;
-                for (std::size_t i = 0; i + 3 < route.size() && tried < 24; i += 3) {
-                    if (p.layout.edges[e].second != 0 && i + 1 == p.layout.edges[e].second) {
-                        i -= 2;
-                        continue;
-                    }
+                for_curves(p.layout, e, [&](std::uint32_t i) {
                     const std::span<const LayoutPoint> curve = route.subspan(i, 4);
                     const double length = std::hypot(curve[3].x - curve[0].x, curve[3].y - curve[0].y);
                     // As close together as a label is high, but long lines are not searched to their end.
                     const int steps = std::clamp(static_cast<int>(length / height) + 1, 1, 8);
-                    for (int s = 0; s <= steps && tried < 24; ++s) {
+                    for (int s = 0; s <= steps && tried < most_tried; ++s) {
                         const double t = static_cast<double>(s) / steps;
                         const LayoutPoint q = on_curve(curve, t);
                         const bool level = std::abs(curve[3].y - curve[0].y) < 0.3 * std::abs(curve[3].x - curve[0].x);
@@ -158,7 +176,7 @@ std::vector<EdgeLabel> place_edge_labels(const GraphPicture& p, const EdgeTexts&
                             ++tried;
                             const double base = 0.002 * (along + t * length) + 0.15 * static_cast<double>(c) + (c == 4 ? 0.6 : 0) + 0.5 * static_cast<double>(k - at);
                             if (base >= least.cost || !free(spots[c])) continue;
-                            const int lines = crossed(spots[c], var);
+                            const int lines = crossed(spots[c], c == 4 ? std::optional(var) : std::nullopt);
                             if (base + lines < least.cost) {
                                 least = {spots[c], base + lines, lines > 0 || c == 4};
                                 of = e;
@@ -166,7 +184,8 @@ std::vector<EdgeLabel> place_edge_labels(const GraphPicture& p, const EdgeTexts&
                         }
                     }
                     along += length;
-                }
+                    return tried < most_tried;
+                });
             }
             if (least.cost < 1e9) best = EdgeLabel{of, width < full ? measure.elided(label, width - 2 * pad) : label, least.rect, least.on_lines};
         }

@@ -7,9 +7,13 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
+#include <limits>
+
 #include "views/common/error_bar.h"
 #include "views/common/job_runner.h"
 #include "views/common/theme.h"
+#include "views/graph/colour_bar.h"
 #include "views/graph/graph_view.h"
 
 namespace megascope {
@@ -20,6 +24,9 @@ QString next_slot() {
     static int counter = 0;
     return QStringLiteral("graph diff %1").arg(++counter);
 }
+
+const QString byKind = QStringLiteral("kind");
+const QString byWeights = QStringLiteral("weights");
 
 QWidget* titled(QLabel* title, GraphView* view) {
     auto* box = new QWidget;
@@ -92,6 +99,14 @@ GraphDiffView::GraphDiffView(JobRunner* jobs, QWidget* parent)
             if (view == leader_) follow(view);
         });
         connect(view, &GraphView::pictureChanged, this, [this] { follow(leader_); });
+        connect(view, &GraphView::colouringChosen, this, [this](const QString& id) {
+            colouring_ = id;
+            colour();
+        });
+        connect(view, &GraphView::colourScaleChosen, this, [this](bool logarithmic) {
+            logarithmic_ = logarithmic;
+            colour();
+        });
         view->installEventFilter(this);
     }
 }
@@ -106,6 +121,8 @@ void GraphDiffView::setGraphs(const Side& a, const Side& b) {
     differences_ = nullptr;
     at_ = -1;
     leader_ = a_;
+    colouring_ = byKind;
+    for (GraphView* view : {a_, b_}) view->setColourings({}, {});
     error_->dismiss();
     title_a_->setText(a.title);
     title_b_->setText(b.title);
@@ -136,6 +153,37 @@ void GraphDiffView::showDifferences(std::shared_ptr<const GraphDifferences> diff
 
 void GraphDiffView::colour() {
     if (!differences_) return;
+    const bool weights = std::any_of(differences_->list.begin(), differences_->list.end(), [](const GraphDifference& d) { return d.weights.has_value(); });
+    for (GraphView* view : {a_, b_}) // where weights were compared there is a choice
+        view->setColourings(weights ? QList<Colouring>{{byKind, tr("Difference")}, {byWeights, tr("Largest difference of weights")}} : QList<Colouring>(), weights ? colouring_ : QString());
+    if (colouring_ == byWeights) colourByWeights();
+    else colourByKind();
+}
+
+void GraphDiffView::colourByWeights() {
+    OprNumbers of_a{{byWeights, tr("Largest |left − right| of weights"), {}, OprColumn::Together::largest}, std::vector<std::optional<double>>(graph_a_->oprs().size()), {}};
+    OprNumbers of_b{of_a.column, std::vector<std::optional<double>>(graph_b_->oprs().size()), {}};
+    // At the constant and at all who read it: constants are mostly drawn as a part of their readers.
+    const auto add = [](OprNumbers& numbers, const Graph& graph, OprId opr, double difference) {
+        const auto one = [&](OprId id) {
+            auto& known = numbers.values[id.index()];
+            known = std::max(known.value_or(0), difference);
+        };
+        one(opr);
+        for (const VarId v : graph.opr(opr).outputs)
+            for (const OprId reader : graph.consumers(v)) one(reader);
+    };
+    for (const GraphDifference& d : differences_->list) {
+        if (!d.weights) continue;
+        const double largest = d.weights->nan_mismatch + d.weights->inf_mismatch > 0 ? std::numeric_limits<double>::infinity() : d.weights->max_abs;
+        if (d.a.valid()) add(of_a, *graph_a_, d.a, largest);
+        if (d.b.valid()) add(of_b, *graph_b_, d.b, largest);
+    }
+    a_->setColumn(std::move(of_a), tr("Largest |left − right| of weights"), logarithmic_);
+    b_->setColumn(std::move(of_b), tr("Largest |left − right| of weights"), logarithmic_);
+}
+
+void GraphDiffView::colourByKind() {
     const bool dark = isDark(palette());
     enum : std::uint8_t { same = 1, layout = 2, changed = 3, only = 4 };
     std::vector<std::uint8_t> of_a(graph_a_->oprs().size(), same), of_b(graph_b_->oprs().size(), same);

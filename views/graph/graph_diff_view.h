@@ -63,6 +63,8 @@ protected:
 private:
     void showDifferences(std::shared_ptr<const GraphDifferences> differences);
     void colour();
+    void colourByKind();
+    void colourByWeights();
     void walk(int step);
     /// Moves the other view after `leader`.
     void follow(GraphView* leader);
@@ -84,6 +86,8 @@ private:
     GraphView* leader_; ///< the view that was touched last
     bool together_ = true;
     std::ptrdiff_t at_ = -1;
+    QString colouring_;
+    bool logarithmic_ = false;
 };
 
 } // namespace megascope

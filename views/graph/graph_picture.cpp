@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "tensor/element.h"
@@ -83,8 +84,11 @@ private:
             const auto [first, last] = *ranges_[index];
             parts << (first == last ? tr("step %1").arg(first) : tr("steps %1 – %2").arg(first).arg(last));
         }
-        if (shown_.priority && node.kind != SceneNode::Kind::group && graph_.opr(node.opr).priority != 0)
-            parts << tr("priority %1").arg(graph_.opr(node.opr).priority);
+        if (shown_.priority && node.kind != SceneNode::Kind::group) {
+            // The smallest one is what MegEngine itself gives inputs and parameters: nobody's choice.
+            const std::int32_t priority = graph_.opr(node.opr).priority;
+            if (priority != 0 && priority != std::numeric_limits<std::int32_t>::min()) parts << tr("priority %1").arg(priority);
+        }
         return parts.join(QStringLiteral(" · "));
     }
 

@@ -35,6 +35,8 @@ GraphView::GraphView(JobRunner* jobs, QWidget* parent)
     setAccessibleName(tr("Compute graph"));
     minimap_->hide();
     bar_->hide();
+    minimap_->installEventFilter(this);
+    bar_->installEventFilter(this);
     connect(minimap_, &Minimap::requested, this, [this](double x, double y) {
         GraphTransform t = transform_;
         t.x = x - sight().width() / t.scale / 2;
@@ -478,6 +480,11 @@ void GraphView::toggle(GroupId group, bool expanded) {
     // A title that was scrolled out of sight comes back to the upper border.
     anchor.at.setY(std::max(anchor.at.y(), margin));
     startLayout(Keep::anchor, anchor);
+}
+
+bool GraphView::eventFilter(QObject* object, QEvent* event) {
+    if (event->type() == QEvent::Enter) setHover(std::nullopt); // the pointer left the drawing, not the view
+    return QWidget::eventFilter(object, event);
 }
 
 void GraphView::changeEvent(QEvent* event) {

@@ -198,6 +198,7 @@ protected:
     void wheelEvent(QWheelEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void changeEvent(QEvent* event) override;
+    bool eventFilter(QObject* object, QEvent* event) override;
 
 private:
     enum class Keep { start, anchor, nothing };
@@ -276,6 +277,7 @@ private:
     QVariantAnimation glide_motion_;
     std::unordered_map<std::uint32_t, LayoutPoint> glide_; ///< by node: how far from its place a box starts; NaN: it fades in where it is
     std::unordered_map<std::uint32_t, GraphPaintOptions::Gliding> glide_now_;
+    int slow_frames_ = 0; ///< of this glide, one after the other
 
     OprId selected_opr_;
     VarId selected_var_;

@@ -109,6 +109,7 @@ void GraphView::startGlide(const GraphPicture& before, const GraphTransform& fro
         farthest = std::max(farthest, std::hypot(start.x - now.x, start.y - now.y));
     }
     if (!fresh && farthest * transform_.scale < 1) return endGlide();
+    slow_frames_ = 0;
     glideTo(0);
     glide_motion_.setDuration(duration);
     glide_motion_.start();

@@ -1,3 +1,4 @@
+#include <QElapsedTimer>
 #include <QPainter>
 #include <QResizeEvent>
 
@@ -17,6 +18,7 @@ namespace {
 constexpr double most_scale = 4;
 constexpr double most_selection_scale = 1.5;
 constexpr double margin = 24;
+constexpr qint64 frame_ms = 16; ///< 60 a second
 constexpr int map_margin = 12; ///< of the minimap to the view's corner, and of boxes to the minimap
 
 bool same(const std::optional<GraphTransform>& a, const GraphTransform& b) { return a && a->scale == b.scale && a->x == b.x && a->y == b.y; }
@@ -252,8 +254,14 @@ void GraphView::paintEvent(QPaintEvent*) {
     }
     paint_.opacity = dimmed_ ? 0.4 : 1;
     paint_.gliding = gliding() ? &glide_now_ : nullptr;
+    QElapsedTimer clock;
+    clock.start();
     GraphPainter(*picture_, style_, fonts_, highlight_, paint_).paint(painter, transform_, QRectF(sight()));
     paint_.gliding = nullptr; // pictures for files are of the drawing at rest
+    if (!gliding()) return;
+    // A machine that does not keep up sees no motion, but a stumble: it gets the end. One slow frame may be due to new letters.
+    slow_frames_ = clock.elapsed() > frame_ms ? slow_frames_ + 1 : 0;
+    if (slow_frames_ > 1) endGlide();
 }
 
 void GraphView::resizeEvent(QResizeEvent* event) {
