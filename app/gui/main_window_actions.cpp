@@ -166,8 +166,8 @@ void MainWindow::buildGraphMenu() {
     menu->addSeparator();
     add(tr("&Expand all groups"), &GraphView::expandAll);
     add(tr("&Collapse all groups"), &GraphView::collapseAll);
-    QAction* first = menu->addAction(tr("Expand the first &level"), graph_, [this] { graph_->expandToDepth(1); });
-    modelActions_ << first;
+    QMenu* levels = menu->addMenu(tr("Expand to &level"));
+    for (const int level : {1, 2, 3, 4, 5}) modelActions_ << levels->addAction(QStringLiteral("&%1").arg(level), graph_, [this, level] { graph_->expandToDepth(level); });
     menu->addSeparator();
     const auto toggle = [&](const QString& title, bool on, auto apply) {
         QAction* action = menu->addAction(title);
@@ -182,6 +182,16 @@ void MainWindow::buildGraphMenu() {
     toggle(tr("Edge &width by bytes"), false, &GraphView::setEdgeWidthByBytes);
     toggle(tr("Left to &right"), graph_->layoutOptions().direction == LayoutDirection::right,
                                [this](bool on) { graph_->setDirection(on ? LayoutDirection::right : LayoutDirection::down); });
+    QMenu* engines = menu->addMenu(tr("&Drawn by"));
+    engines->setObjectName(QStringLiteral("drawnBy"));
+    auto* engine = new QActionGroup(engines);
+    const auto drawn_by = [&](const QString& title, LayoutEngine which) {
+        QAction* action = engine->addAction(engines->addAction(title, graph_, [this, which] { graph_->setEngine(which); }));
+        action->setCheckable(true);
+        action->setChecked(graph_->layoutOptions().engine == which);
+    };
+    drawn_by(tr("&Layers (any size)"), LayoutEngine::automatic);
+    drawn_by(tr("&Graphviz (up to %1 boxes)").arg(graphviz_node_limit), LayoutEngine::graphviz);
     graphTools_->buildMenu(menu);
     graphLook_->buildMenu(menu);
     connect(graphLook_, &GraphLookController::colourChosen, this, [this] {

@@ -15,6 +15,8 @@ namespace {
 
 // dot counts in points with y upwards; one point is one pixel here.
 constexpr double points_per_inch = 72;
+// Rounds per box of the network simplex that places boxes in their ranks; without a bound graphs with many long edges take minutes.
+constexpr double placement_rounds = 5;
 
 std::mutex& graphviz_mutex() {
     static std::mutex mutex;
@@ -71,6 +73,7 @@ Expected<LayoutResult> graphviz_layout(const LayoutInput& input, const LayoutOpt
     set(graph.get(), "ranksep", text(options.rank_spacing / points_per_inch));
     set(graph.get(), "splines", "spline");
     set(graph.get(), "remincross", "true");
+    set(graph.get(), "nslimit", text(placement_rounds));
 
     std::vector<Agraph_t*> clusters(input.clusters.size(), nullptr);
     for (std::size_t c = 0; c < input.clusters.size(); ++c) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -25,24 +26,30 @@ StrongSegments find_strong(const LayeredGraph& g) {
     std::vector<std::uint32_t> depth(n, 0), height(n, 0), prefer_up(n, none), prefer_down(n, none);
     // Length in operators: dummies count nothing, so that the way through operators wins over a line beside them, and a frame counts
     // by its height.
-    const auto better = [&](std::uint32_t a, std::uint32_t b, const std::vector<std::uint32_t>& length) {
-        return length[a] > length[b];
+    // Of equally long ways the one that changes its place in the layer least: parallel branches run side by side.
+    const auto skew = [&](const LayeredSegment& s) {
+        const auto place = [&](std::uint32_t v, double dx) {
+            const double inside = g.width[v] > 0 ? std::clamp(dx / g.width[v], -0.5, 0.5) : 0;
+            return (g.position[v] + 0.5 + inside) / static_cast<double>(g.layers[g.rank[v]].size());
+        };
+        return std::abs(place(s.upper, s.upper_dx) - place(s.lower, s.lower_dx));
+    };
+    const auto better = [&](std::uint32_t a, std::uint32_t b, std::uint32_t length_a, std::uint32_t length_b) {
+        return length_a != length_b ? length_a > length_b : skew(g.segments[a]) < skew(g.segments[b]) - 1e-9;
     };
     for (const auto& layer : g.layers)
         for (std::uint32_t v : layer) {
-            for (std::uint32_t s : g.up(v)) {
-                const std::uint32_t u = g.segments[s].upper;
-                if (prefer_up[v] == none || better(u, g.segments[prefer_up[v]].upper, depth)) prefer_up[v] = s;
-            }
-            depth[v] = g.weight[v] + (prefer_up[v] == none ? 0 : depth[g.segments[prefer_up[v]].upper]);
+            std::uint32_t& best = prefer_up[v];
+            for (std::uint32_t s : g.up(v))
+                if (best == none || better(s, best, depth[g.segments[s].upper], depth[g.segments[best].upper])) best = s;
+            depth[v] = g.weight[v] + (best == none ? 0 : depth[g.segments[best].upper]);
         }
     for (std::size_t r = g.layers.size(); r-- > 0;)
         for (std::uint32_t v : g.layers[r]) {
-            for (std::uint32_t s : g.down(v)) {
-                const std::uint32_t w = g.segments[s].lower;
-                if (prefer_down[v] == none || better(w, g.segments[prefer_down[v]].lower, height)) prefer_down[v] = s;
-            }
-            height[v] = g.weight[v] + (prefer_down[v] == none ? 0 : height[g.segments[prefer_down[v]].lower]);
+            std::uint32_t& best = prefer_down[v];
+            for (std::uint32_t s : g.down(v))
+                if (best == none || better(s, best, height[g.segments[s].lower], height[g.segments[best].lower])) best = s;
+            height[v] = g.weight[v] + (best == none ? 0 : height[g.segments[best].lower]);
         }
 
     StrongSegments strong;

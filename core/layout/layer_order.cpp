@@ -131,6 +131,27 @@ public:
         }
     }
 
+    /// Of an order and its mirror image takes the one with what is heavy on the left, so that side branches and lines past the boxes
+    /// lie on the right in all blocks alike. Frames with many ports stay as they are: their ports may have to agree with those of
+    /// another frame. `crossings`: of the present order.
+    void face_right(std::uint64_t crossings) {
+        if (!g_.former.empty()) return;
+        const auto ports = [&](std::size_t r) {
+            return std::count_if(g_.layers[r].begin(), g_.layers[r].end(), [&](std::uint32_t v) { return !g_.is_dummy(v) && g_.port[v] != 0; });
+        };
+        if (ports(first_) > 1 || ports(last_) > 2) return;
+        double heavy = 0;
+        for (std::size_t r = first_; r <= last_; ++r)
+            for (std::uint32_t v : g_.layers[r])
+                heavy += g_.weight[v] * (g_.position[v] - (static_cast<double>(g_.layers[r].size()) - 1) / 2);
+        if (heavy <= 1e-9) return;
+        const Order present = order();
+        Order mirrored = present;
+        for (auto& layer : mirrored) std::reverse(layer.begin(), layer.end());
+        set(mirrored);
+        if (this->crossings() > crossings) set(present);
+    }
+
     /// Moves the trunk of one value, or a single box, to the outside of all its layers: a jump that sweeps do not make.
     void perturb(std::uint32_t& random) {
         const auto next = [&] { return random = random * 1664525U + 1013904223U, random >> 8U; };
@@ -328,6 +349,7 @@ void solve(PieceOrder& piece, const Plan& plan, const CancelToken& cancel) {
         }
     }
     piece.set(best.empty() ? given : best);
+    piece.face_right(fewest);
 }
 
 } // namespace

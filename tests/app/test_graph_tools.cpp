@@ -1,6 +1,7 @@
 #include <QAction>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QMenu>
 #include <QMenuBar>
 #include <QSettings>
 #include <QTemporaryDir>
@@ -14,6 +15,7 @@
 #include "views/graph/execution_order_view.h"
 #include "views/graph/find_panel.h"
 #include "views/graph/graph_export.h"
+#include "views/graph/graph_picture.h"
 #include "views/graph/graph_view.h"
 
 using namespace megascope;
@@ -61,6 +63,26 @@ private slots:
         QVERIFY(narrowed < window.graphView()->picture()->scene.nodes.size());
         QTest::keyClick(finder->edit(), Qt::Key_Escape);
         QVERIFY(!finder->isVisible());
+    }
+
+    void theMenuSaysAndSetsWhoDraws() {
+        MainWindow window(make_local_runner());
+        open(window);
+        const GraphView* graph = window.graphView();
+        const auto* menu = window.findChild<QMenu*>(QStringLiteral("drawnBy"));
+        QVERIFY(menu);
+        QAction* layers = menu->actions().at(0);
+        QAction* graphviz = menu->actions().at(1);
+        QVERIFY(layers->isChecked() && !graphviz->isChecked());
+        const auto own = graph->picture();
+        graphviz->trigger();
+        QTRY_VERIFY(window.settled());
+        QVERIFY(!layers->isChecked() && graphviz->isChecked());
+        QCOMPARE(graph->picture()->scene.nodes.size(), own->scene.nodes.size());
+        QVERIFY(graph->picture()->layout.nodes != own->layout.nodes);
+        layers->trigger();
+        QTRY_VERIFY(window.settled());
+        QVERIFY(graph->picture()->layout.nodes == own->layout.nodes);
     }
 
     void waysAndCones() {

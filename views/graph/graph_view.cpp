@@ -112,7 +112,11 @@ void GraphView::startLayout(Keep keep, std::optional<Anchor> anchor) {
         this, [this](JobRunner::Result<GraphPicture> result) {
             setBusy(false);
             if (result) showPicture(std::move(*result));
-            else if (result.error().code != ErrorCode::cancelled) emit failed(result.error());
+            else if (result.error().code != ErrorCode::cancelled) {
+                // The picture stays, and with it what is open in it.
+                if (picture_) request_.scene.expanded = picture_->scene.options.expanded;
+                emit failed(result.error());
+            }
         });
 }
 
@@ -446,7 +450,7 @@ void GraphView::setDirection(LayoutDirection direction) {
 void GraphView::setEngine(LayoutEngine engine) {
     if (request_.layout.engine == engine) return;
     request_.layout.engine = engine;
-    startLayout(Keep::anchor, anchorInMiddle());
+    startLayout(Keep::start);
 }
 
 void GraphView::expandAll() {

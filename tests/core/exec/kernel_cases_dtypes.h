@@ -1,15 +1,15 @@
 #pragma once
 
-#include "core/exec/kernel_cases_networks.h"
+#include "core/exec/kernel_cases_integer.h"
 
 namespace megascope::test {
 
 /// The other cases and those of the rarer dtypes and of gradients.
-class AllCases : public NetworkCases {
+class AllCases : public IntegerCases {
     using F = DTypeId;
 
 public:
-    explicit AllCases(unsigned seed) : NetworkCases(seed) {
+    explicit AllCases(unsigned seed) : IntegerCases(seed) {
         add_everything();
         half_floats();
         filter_gradients();
@@ -17,7 +17,6 @@ public:
         resampling();
         recurrent();
         exact_integers();
-        networks();
     }
 
 private:
