@@ -30,7 +30,10 @@ QString row(const QString& keys, const QString& what) { return QStringLiteral("<
 QString graphHelp() {
     return tr("<h3>Graph</h3><p>Boxes are operators, frames are modules. Constants hang at their readers as small labels.</p>") + QStringLiteral("<table>") +
            row(tr("Arrows"), tr("walk along the edges")) + row(tr("Enter / Backspace"), tr("expand / collapse a group")) + row(tr("F"), tr("fit everything in sight")) +
-           row(QStringLiteral("1"), tr("100 %")) + row(tr("Ctrl+wheel, + and −"), tr("zoom")) + row(tr("Drag"), tr("move")) + row(tr("Double click"), tr("open or close a group")) + QStringLiteral("</table>");
+           row(QStringLiteral("1"), tr("100 %")) + row(QStringLiteral("2"), tr("go to the selection")) + row(tr("Wheel, + and −"), tr("zoom")) +
+           row(tr("Ctrl+wheel, Shift+wheel"), tr("scroll down, sideways")) + row(tr("Space"), tr("only the neighbourhood of the selection")) + row(tr("Drag"), tr("move")) + row(tr("Double click"), tr("open or close a group")) + QStringLiteral("</table><p>") +
+           tr("The strip below says what the colours mean. Tab reaches its list, its scale and the two handles of its range: arrow keys move a handle, Enter types a number, Delete "
+              "lets both go.") + QStringLiteral("</p>");
 }
 
 QString timelineHelp() {

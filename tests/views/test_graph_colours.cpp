@@ -327,6 +327,20 @@ private slots:
         QVERIFY(!hovered.last()[0].value<OprId>().valid());
     }
 
+    void theRampIsThereAtAnyWidth() {
+        show(real_graph(generate_graph("resnet", 30)));
+        view_->setColourings({{"time", "A number with a rather long name"}}, "time");
+        view_->setColumn(numbers(), "Time", false);
+        for (int width = 260; width <= 1000; width += 37) {
+            view_->resize(width, 500);
+            QTest::qWait(30); // lists like to adjust their size a little later
+            QVERIFY(!view_->colourBar()->scaleButton(false)->isVisible() || !view_->colourBar()->list()->geometry().intersects(view_->colourBar()->scaleButton(false)->geometry()));
+            const ColourRamp* ramp = view_->colourBar()->ramp();
+            QVERIFY2(ramp->isVisible() && ramp->width() >= ramp->leastWidth() && view_->colourBar()->rect().contains(ramp->geometry()), qPrintable(QString::number(width)));
+            QVERIFY(!ramp->geometry().intersects(view_->colourBar()->list()->geometry()));
+        }
+    }
+
     void groupsOfOneClassAndOfSeveral() {
         show(real_graph(generate_graph("resnet", 400)));
         view_->collapseAll();

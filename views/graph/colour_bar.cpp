@@ -24,6 +24,8 @@ namespace {
 constexpr int margin = 8;
 constexpr int pad = 4;
 constexpr int gap = 8;
+constexpr int longest_list = 220;
+constexpr int shortest_list = 130;
 
 } // namespace
 
@@ -80,7 +82,8 @@ ColourBar::ColourBar(QWidget* parent)
     note_->setTextFormat(Qt::PlainText);
     list_->setAccessibleName(tr("Colour by"));
     list_->setToolTip(tr("What the colours of the boxes stand for"));
-    list_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    list_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon); // the strip says how wide it is
+    list_->setMinimumContentsLength(1);
     list_->setMaxVisibleItems(30);
     list_->installEventFilter(this);
     title_->setBuddy(list_);
@@ -106,7 +109,9 @@ ColourBar::ColourBar(QWidget* parent)
 
 void ColourBar::setColourings(const QList<Colouring>& colourings, const QString& current) {
     list_->clear();
+    longest_ = 0;
     for (const Colouring& c : colourings) {
+        longest_ = std::max(longest_, list_->fontMetrics().horizontalAdvance(c.title));
         if (c.id.isEmpty()) list_->insertSeparator(list_->count());
         else list_->addItem(c.title, c.id);
     }
@@ -128,7 +133,6 @@ void ColourBar::setLegend(const ColourLegend& legend) {
         (legend.ramp->scale.logarithmic ? log_ : linear_)->setChecked(true);
     }
     classes_->setClasses(legend.classes);
-    note_->setText(legend.note);
     note_->setToolTip(legend.note);
     place();
 }
@@ -136,6 +140,15 @@ void ColourBar::setLegend(const ColourLegend& legend) {
 bool ColourBar::empty() const { return list_->count() == 0 && legend_.empty(); }
 
 ColourBar::Places ColourBar::places(int width, int most) const {
+    // A ramp beside a short list rather than below a long one.
+    const Places roomy = places(width, most, longest_list);
+    const auto beside = [](const Places& p) { return !p.content.isEmpty() && p.content.y() < p.list.bottom(); };
+    if (!legend_.ramp || beside(roomy)) return roomy;
+    const Places close = places(width, most, shortest_list);
+    return beside(close) ? close : roomy;
+}
+
+ColourBar::Places ColourBar::places(int width, int most, int list_width) const {
     Places p;
     const int row = std::max(list_->sizeHint().height(), fontMetrics().height() + 8) + 2 * pad;
     int x = margin;
@@ -146,7 +159,7 @@ ColourBar::Places ColourBar::places(int width, int most) const {
         x += w + gap;
     }
     if (choose) {
-        const int w = std::min(std::min(list_->sizeHint().width(), 220), std::max(40, width - x - margin));
+        const int w = std::min(std::min(longest_ + list_->sizeHint().width(), list_width), std::max(40, width - x - margin));
         p.list = QRect(x, pad, w, row - 2 * pad);
         x += w + gap;
     } else if (!legend_.title.isEmpty() && width >= 420) {
@@ -165,7 +178,7 @@ ColourBar::Places ColourBar::places(int width, int most) const {
     }
     p.height = row;
     const int rest = width - x - margin;
-    const int content = legend_.ramp ? ramp_->leastWidth() : legend_.note.isEmpty() ? 180 : 120;
+    const int content = legend_.ramp ? ramp_->leastWidth() : legend_.note.isEmpty() ? 180 : fontMetrics().horizontalAdvance(legend_.note) + 2;
     if (legend_.empty()) return p;
     if (legend_.ramp) {
         const int height = ramp_->sizeHint().height();
@@ -177,7 +190,14 @@ ColourBar::Places ColourBar::places(int width, int most) const {
         return p;
     }
     if (!legend_.note.isEmpty()) {
-        if (rest >= content) p.content = QRect(x, 0, rest, row);
+        if (rest >= content) {
+            p.content = QRect(x, 0, rest, row);
+        } else if (row + fontMetrics().height() + pad <= most) {
+            p.content = QRect(margin, row - pad, width - 2 * margin, fontMetrics().height() + pad);
+            p.height = p.content.bottom() + 1 + pad;
+        } else {
+            p.content = QRect(x, 0, std::max(0, rest), row);
+        }
         return p;
     }
     // Classes: beside the list in as many lines as it takes, below it where that is too narrow.
@@ -209,6 +229,7 @@ void ColourBar::place() {
     put(log_, p.log, true);
     put(ramp_, p.content, legend_.ramp.has_value());
     put(classes_, p.content, !legend_.ramp && !legend_.classes.empty());
+    note_->setText(fontMetrics().elidedText(legend_.note, Qt::ElideRight, p.content.width()));
     put(note_, p.content, !legend_.note.isEmpty() && !legend_.ramp && legend_.classes.empty());
     update();
 }

@@ -55,6 +55,7 @@ private:
         int height = 0;
     };
     [[nodiscard]] Places places(int width, int most) const;
+    [[nodiscard]] Places places(int width, int most, int list_width) const;
     void place();
 
     QLabel* title_;
@@ -65,6 +66,7 @@ private:
     ColourClasses* classes_;
     QLabel* note_;
     ColourLegend legend_;
+    int longest_ = 0; ///< width of the widest text of the list
 };
 
 /// Classes with their colours, wrapped; what has no room is named in the tooltip. GUI thread.

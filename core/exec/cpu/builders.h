@@ -22,6 +22,11 @@ namespace megascope {
 [[nodiscard]] std::optional<CpuKernelChoice> build_pooling8(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_resampling(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_recurrent(const CpuContext& context, const CpuGroupView& view);
+[[nodiscard]] std::optional<CpuKernelChoice> build_recurrent_cell(const CpuContext& context, const CpuGroupView& view);
+[[nodiscard]] std::optional<CpuKernelChoice> build_attention(const CpuContext& context, const CpuGroupView& view);
+[[nodiscard]] std::optional<CpuKernelChoice> build_convolution3d(const CpuContext& context, const CpuGroupView& view);
+[[nodiscard]] std::optional<CpuKernelChoice> build_roi_align(const CpuContext& context, const CpuGroupView& view);
+[[nodiscard]] std::optional<CpuKernelChoice> build_select(const CpuContext& context, const CpuGroupView& view);
 /// Operators on float16 and bfloat16 by the float32 kernels of the other families: computed in float, rounded once.
 [[nodiscard]] std::optional<CpuKernelChoice> build_half(const CpuContext& context, const CpuGroupView& view);
 [[nodiscard]] std::optional<CpuKernelChoice> build_filter_gradient(const CpuContext& context, const CpuGroupView& view);

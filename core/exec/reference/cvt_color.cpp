@@ -18,55 +18,56 @@ using Rgb = std::array<Int, 3>;
 Int descale(Int v) { return (v + 8192) >> 14; } ///< rounds off 14 fraction bits
 
 /// Names with "BGR" have their first and third channel exchanged.
-bool reads_bgr(const std::string& mode) { return mode.starts_with("BGR"); }
 bool writes_bgr(const std::string& mode) { return mode.ends_with("2BGR") || mode.find("2BGR_") != std::string::npos; }
 
-/// One pixel of the packed modes on uint8; nothing for another mode.
-std::optional<Rgb> packed_uint8(const std::string& mode, const Rgb& p) {
-    const auto [a, b, c] = p;
-    if (mode == "RGB2GRAY" || mode == "BGR2GRAY" || mode == "RGBA2GRAY") {
-        const Int gray = reads_bgr(mode) ? descale(4899 * c + 9617 * b + 1868 * a) : descale(4899 * a + 9617 * b + 1868 * c);
-        return Rgb{gray, gray, gray};
-    }
-    if (mode == "RGB2YUV") {
-        const Int y = descale(1868 * a + 9617 * b + 4899 * c);
-        return Rgb{y, descale(8061 * (a - y) + (128 << 14)), descale(14369 * (c - y) + (128 << 14))};
-    }
-    if (mode == "YUV2RGB") {
-        const Int u = b - 128;
-        const Int v = c - 128;
-        return Rgb{a + descale(33292 * u), a + descale(-9519 * v - 6472 * u), a + descale(18678 * v)};
-    }
-    if (mode == "GRAY2RGB") return Rgb{a, a, a};
-    if (mode == "RGBA2RGB") return p;
-    if (mode == "RGBA2BGR" || mode == "RGB2BGR" || mode == "BGR2RGB") return Rgb{c, b, a};
-    return std::nullopt;
+using Real3 = std::array<double, 3>;
+
+/// One pixel of a packed mode on uint8 and on float; null for modes that there are not.
+struct PackedMode {
+    Rgb (*whole)(const Rgb&) = nullptr;
+    Real3 (*real)(const Real3&) = nullptr;
+};
+
+Rgb gray(Int r, Int g, Int b) {
+    const Int y = descale(4899 * r + 9617 * g + 1868 * b);
+    return {y, y, y};
+}
+Real3 gray(double r, double g, double b) {
+    const double y = 0.299 * r + 0.587 * g + 0.114 * b;
+    return {y, y, y};
 }
 
-std::optional<std::array<double, 3>> packed_float(const std::string& mode, const std::array<double, 3>& p) {
-    const auto [a, b, c] = p;
-    using Pixel = std::array<double, 3>;
-    if (mode == "RGB2GRAY") {
-        const double gray = 0.299 * a + 0.587 * b + 0.114 * c;
-        return Pixel{gray, gray, gray};
-    }
-    if (mode == "BGR2GRAY") {
-        const double gray = 0.299 * c + 0.587 * b + 0.114 * a;
-        return Pixel{gray, gray, gray};
-    }
-    if (mode == "RGB2YUV") {
-        const double y = 0.114 * a + 0.587 * b + 0.299 * c;
-        return Pixel{y, 0.492 * (a - y) + 0.5, 0.877 * (c - y) + 0.5};
-    }
-    if (mode == "YUV2RGB") {
-        const double u = b - 0.5;
-        const double v = c - 0.5;
-        return Pixel{a + 2.032 * u, a - 0.581 * v - 0.395 * u, a + 1.140 * v};
-    }
-    if (mode == "GRAY2RGB") return Pixel{a, a, a};
-    if (mode == "RGBA2RGB") return p;
-    if (mode == "RGBA2BGR" || mode == "RGB2BGR" || mode == "BGR2RGB") return Pixel{c, b, a};
-    return std::nullopt;
+PackedMode packed_mode(const std::string& mode) {
+    if (mode == "RGB2GRAY") return {[](const Rgb& p) { return gray(p[0], p[1], p[2]); }, [](const Real3& p) { return gray(p[0], p[1], p[2]); }};
+    if (mode == "BGR2GRAY") return {[](const Rgb& p) { return gray(p[2], p[1], p[0]); }, [](const Real3& p) { return gray(p[2], p[1], p[0]); }};
+    if (mode == "RGBA2GRAY") return {[](const Rgb& p) { return gray(p[0], p[1], p[2]); }, nullptr};
+    if (mode == "RGB2YUV")
+        return {[](const Rgb& p) {
+                    const auto [a, b, c] = p;
+                    const Int y = descale(1868 * a + 9617 * b + 4899 * c);
+                    return Rgb{y, descale(8061 * (a - y) + (128 << 14)), descale(14369 * (c - y) + (128 << 14))};
+                },
+                [](const Real3& p) {
+                    const auto [a, b, c] = p;
+                    const double y = 0.114 * a + 0.587 * b + 0.299 * c;
+                    return Real3{y, 0.492 * (a - y) + 0.5, 0.877 * (c - y) + 0.5};
+                }};
+    if (mode == "YUV2RGB")
+        return {[](const Rgb& p) {
+                    const Int u = p[1] - 128;
+                    const Int v = p[2] - 128;
+                    return Rgb{p[0] + descale(33292 * u), p[0] + descale(-9519 * v - 6472 * u), p[0] + descale(18678 * v)};
+                },
+                [](const Real3& p) {
+                    const double u = p[1] - 0.5;
+                    const double v = p[2] - 0.5;
+                    return Real3{p[0] + 2.032 * u, p[0] - 0.581 * v - 0.395 * u, p[0] + 1.140 * v};
+                }};
+    if (mode == "GRAY2RGB") return {[](const Rgb& p) { return Rgb{p[0], p[0], p[0]}; }, [](const Real3& p) { return Real3{p[0], p[0], p[0]}; }};
+    if (mode == "RGBA2RGB") return {[](const Rgb& p) { return p; }, [](const Real3& p) { return p; }};
+    if (mode == "RGBA2BGR" || mode == "RGB2BGR" || mode == "BGR2RGB")
+        return {[](const Rgb& p) { return Rgb{p[2], p[1], p[0]}; }, [](const Real3& p) { return Real3{p[2], p[1], p[0]}; }};
+    return {};
 }
 
 /// Full-range YUV to RGB in eight fraction bits.
@@ -144,21 +145,24 @@ Expected<void> cvt_color(const KernelArgs& args) {
     if (in.c != needed || in.n != out.n || in.h != out.h || in.w != out.w || (out.c != 1 && out.c != 3))
         return fail(ErrorCode::invalid_argument, "CvtColor mode " + mode + " cannot turn shape " + src.shape.text() + " into " +
                                                      dst.shape.text() + ".");
-    for (Int n = 0; n < out.n; ++n)
-        for (Int h = 0; h < out.h; ++h)
-            for (Int w = 0; w < out.w; ++w) {
-                std::array<double, 3> pixel{};
-                for (Int c = 0; c < std::min<Int>(in.c, 3); ++c) pixel[static_cast<std::size_t>(c)] = real_at(src, in.at(n, c, h, w));
-                std::optional<std::array<double, 3>> result;
-                if (src.dtype.id == DTypeId::float32) {
-                    result = packed_float(mode, pixel);
-                } else if (const auto whole = packed_uint8(mode, {static_cast<Int>(pixel[0]), static_cast<Int>(pixel[1]), static_cast<Int>(pixel[2])})) {
-                    result.emplace();
-                    for (std::size_t c = 0; c < 3; ++c) (*result)[c] = static_cast<double>((*whole)[c]);
-                }
-                if (!result) return fail(ErrorCode::unsupported, "CvtColor mode " + mode + " is not known.");
-                for (Int c = 0; c < out.c; ++c) store_real(dst, out.at(n, c, h, w), (*result)[static_cast<std::size_t>(c)]);
-            }
+    const PackedMode packed = packed_mode(mode);
+    const bool whole = src.dtype.id == DTypeId::uint8;
+    if (whole ? !packed.whole : !packed.real) return fail(ErrorCode::unsupported, "CvtColor mode " + mode + " is not known.");
+    const auto read = static_cast<std::size_t>(in.c), written = static_cast<std::size_t>(out.c);
+    for (std::size_t p = 0; p < static_cast<std::size_t>(in.n * in.h * in.w); ++p) {
+        if (whole) {
+            Rgb pixel{};
+            for (std::size_t c = 0; c < std::min<std::size_t>(read, 3); ++c) pixel[c] = src.as<std::uint8_t>()[p * read + c];
+            const Rgb result = packed.whole(pixel);
+            for (std::size_t c = 0; c < written; ++c)
+                dst.as<std::uint8_t>()[p * written + c] = static_cast<std::uint8_t>(std::clamp<Int>(result[c], 0, 255));
+        } else {
+            Real3 pixel{};
+            for (std::size_t c = 0; c < std::min<std::size_t>(read, 3); ++c) pixel[c] = static_cast<double>(src.as<float>()[p * read + c]);
+            const Real3 result = packed.real(pixel);
+            for (std::size_t c = 0; c < written; ++c) dst.as<float>()[p * written + c] = static_cast<float>(result[c]);
+        }
+    }
     return {};
 }
 

@@ -61,6 +61,11 @@ void store_real_block(const MutTensorRef& t, std::int64_t start, std::span<const
         for (std::size_t i = 0; i < values.size(); ++i) p[i] = float_to_half(static_cast<float>(values[i]));
         return;
     }
+    case DTypeId::bool_: {
+        auto* p = reinterpret_cast<std::uint8_t*>(t.data) + start;
+        for (std::size_t i = 0; i < values.size(); ++i) p[i] = values[i] != 0;
+        return;
+    }
     default: break;
     }
     for (std::size_t i = 0; i < values.size(); ++i) store_real(t, static_cast<std::size_t>(start) + i, static_cast<double>(values[i]));
@@ -116,6 +121,11 @@ void store_block(const MutTensorRef& t, std::int64_t start, std::span<const std:
     case DTypeId::uint16: store_wrapped<std::uint16_t>(t, start, values); return;
     case DTypeId::int32:
     case DTypeId::qint32: store_wrapped<std::uint32_t>(t, start, values); return;
+    case DTypeId::bool_: {
+        auto* p = reinterpret_cast<std::uint8_t*>(t.data) + start;
+        for (std::size_t i = 0; i < values.size(); ++i) p[i] = values[i] != 0;
+        return;
+    }
     default: break;
     }
     for (std::size_t i = 0; i < values.size(); ++i)

@@ -1,6 +1,7 @@
 #include "exec/reference/image_layout.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -63,9 +64,17 @@ void store_pixels(std::span<const float> pixels, const MutTensorRef& tensor) {
         return;
     }
     const StoredRange range = stored_range(tensor.dtype);
-    for (std::size_t i = 0; i < pixels.size(); ++i) {
-        const double rounded = std::isnan(pixels[i]) ? 0 : std::round(static_cast<double>(pixels[i]));
-        store_integer(tensor, i, static_cast<std::int64_t>(std::clamp(rounded, static_cast<double>(range.low), static_cast<double>(range.high))));
+    const auto low = static_cast<double>(range.low);
+    const auto high = static_cast<double>(range.high);
+    std::array<std::int64_t, block_elements> block;
+    for (std::size_t at = 0; at < pixels.size(); at += block.size()) {
+        const std::size_t count = std::min(block.size(), pixels.size() - at);
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto x = static_cast<double>(pixels[at + i]);
+            // Toward zero after adding a half away from it, exact in double; NaN counts as 0.
+            block[i] = std::isnan(x) ? 0 : static_cast<std::int64_t>(std::clamp(x + (x < 0 ? -0.5 : 0.5), low - 0.25, high + 0.25));
+        }
+        store_block(tensor, static_cast<std::int64_t>(at), std::span<const std::int64_t>(block.data(), count));
     }
 }
 

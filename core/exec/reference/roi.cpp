@@ -4,23 +4,20 @@
 #include <string>
 #include <vector>
 
+#include "exec/reference/element_block.h"
 #include "exec/reference/image_layout.h"
 #include "exec/reference/kernel_table.h"
+#include "exec/reference/roi_geometry.h"
 #include "tensor/element.h"
 
 namespace megascope {
 
 namespace {
 
-/// A region: image number and corners, as stored in a row (batch index, x0, y0, x1, y1).
-struct Region {
-    std::int64_t image = 0;
-    float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
-};
-Expected<std::vector<Region>> read_regions(const KernelArgs& args, const TensorRef& rois, std::int64_t images) {
+Expected<std::vector<RoiRegion>> read_regions(const KernelArgs& args, const TensorRef& rois, std::int64_t images) {
     if (rois.shape.ndim() != 2 || rois.shape[1] != 5)
         return fail(ErrorCode::invalid_argument, args.opr.type + " takes regions of shape n×5, not " + rois.shape.text() + ".");
-    std::vector<Region> regions(static_cast<std::size_t>(rois.shape[0]));
+    std::vector<RoiRegion> regions(static_cast<std::size_t>(rois.shape[0]));
     for (std::size_t r = 0; r < regions.size(); ++r) {
         const auto value = [&](std::size_t k) { return static_cast<float>(real_at(rois, r * 5 + k)); };
         regions[r] = {whole_coordinate(value(0)), value(1), value(2), value(3), value(4)};
@@ -31,56 +28,11 @@ Expected<std::vector<Region>> read_regions(const KernelArgs& args, const TensorR
     return regions;
 }
 
-/// The grid of sampling points of ROIAlign for one region.
-struct AlignGrid {
-    float start_x = 0, start_y = 0, bin_w = 0, bin_h = 0;
-    std::int64_t samples_h = 1, samples_w = 1;
-
-    AlignGrid(const Param& param, const Region& r, std::int64_t pooled_h, std::int64_t pooled_w) {
-        const auto scale = static_cast<float>(param.real("spatial_scale"));
-        const auto offset = static_cast<float>(param.real("offset"));
-        start_x = r.x0 * scale - offset;
-        start_y = r.y0 * scale - offset;
-        bin_w = std::max(r.x1 * scale - offset - start_x, 0.0F) / static_cast<float>(pooled_w);
-        bin_h = std::max(r.y1 * scale - offset - start_y, 0.0F) / static_cast<float>(pooled_h);
-        samples_h = param.integer("sample_height");
-        samples_w = param.integer("sample_width");
-    }
-    [[nodiscard]] float y(std::int64_t ph, std::int64_t s) const {
-        return start_y + bin_h * (static_cast<float>(ph) + (static_cast<float>(s) + 0.5F) / static_cast<float>(samples_h));
-    }
-    [[nodiscard]] float x(std::int64_t pw, std::int64_t s) const {
-        return start_x + bin_w * (static_cast<float>(pw) + (static_cast<float>(s) + 0.5F) / static_cast<float>(samples_w));
-    }
-};
-
-/// The four pixels around a point that lie inside the image, with their weights.
-struct Corners {
-    std::size_t count = 0;
-    std::int64_t row[4]{}, column[4]{};
-    float weight[4]{};
-};
-Corners corners_at(float y, float x, std::int64_t height, std::int64_t width) {
-    Corners corners;
-    const float low_y = std::floor(y);
-    const float low_x = std::floor(x);
-    for (int i = 0; i < 4; ++i) {
-        const std::int64_t row = whole_coordinate(low_y) + i / 2;
-        const std::int64_t column = whole_coordinate(low_x) + i % 2;
-        if (row < 0 || row >= height || column < 0 || column >= width) continue;
-        const std::size_t k = corners.count++;
-        corners.row[k] = row;
-        corners.column[k] = column;
-        corners.weight[k] = (i / 2 ? y - low_y : 1 - (y - low_y)) * (i % 2 ? x - low_x : 1 - (x - low_x));
-    }
-    return corners;
-}
-
 /// Sizes that both directions of an operator agree on.
 struct RoiProblem {
     ImageLayout image;   ///< the source
     ImageLayout pooled;  ///< the result
-    std::vector<Region> regions;
+    std::vector<RoiRegion> regions;
 };
 Expected<RoiProblem> roi_problem(const KernelArgs& args, const Shape& source, const Shape& pooled, const TensorRef& rois) {
     RoiProblem problem;
@@ -121,28 +73,39 @@ Expected<void> roi_align(const KernelArgs& args) {
     MGS_ASSIGN(const RoiProblem problem, roi_problem(args, src.shape, args.outputs[0].shape, args.inputs[1]));
     const bool largest = args.opr.param().enum_name("mode") == "MAX";
     const ImageLayout& in = problem.image;
-    for_each_bin(problem, [&](std::size_t r, std::int64_t c, std::int64_t h, std::int64_t w, std::size_t at) {
-        const Region& region = problem.regions[r];
-        const AlignGrid grid(args.opr.param(), region, problem.pooled.h, problem.pooled.w);
-        double best = -std::numeric_limits<double>::infinity();
-        double sum = 0;
-        std::int64_t chosen = -1;
-        for (std::int64_t i = 0; i < grid.samples_h; ++i)
-            for (std::int64_t k = 0; k < grid.samples_w; ++k) {
-                const Corners corners = corners_at(grid.y(h, i), grid.x(w, k), in.h, in.w);
-                double value = 0;
-                for (std::size_t q = 0; q < corners.count; ++q)
-                    value += real_at(src, in.at(region.image, c, corners.row[q], corners.column[q])) * corners.weight[q];
-                sum += value;
-                if (value > best) {
-                    best = value;
-                    chosen = i * grid.samples_w + k;
+    const ImageLayout& out = problem.pooled;
+    std::vector<double> pixels(src.elements());
+    load_block(src, 0, 1, std::span(pixels));
+    std::vector<RoiCorners> samples; // of one bin: the same for all channels
+    for (std::size_t r = 0; r < problem.regions.size(); ++r) {
+        const RoiRegion& region = problem.regions[r];
+        const RoiAlignGrid grid(args.opr.param(), region, out.h, out.w);
+        for (std::int64_t h = 0; h < out.h; ++h)
+            for (std::int64_t w = 0; w < out.w; ++w) {
+                samples.clear();
+                for (std::int64_t i = 0; i < grid.samples_h; ++i)
+                    for (std::int64_t k = 0; k < grid.samples_w; ++k)
+                        samples.push_back(roi_corners(grid.y(h, i), grid.x(w, k), in.h, in.w));
+                for (std::int64_t c = 0; c < out.c; ++c) {
+                    const double* plane = pixels.data() + in.at(region.image, c, 0, 0);
+                    double best = -std::numeric_limits<double>::infinity();
+                    double sum = 0;
+                    std::int64_t chosen = -1;
+                    for (std::size_t s = 0; s < samples.size(); ++s) {
+                        double value = 0;
+                        for (std::size_t q = 0; q < samples[s].count; ++q) value += plane[samples[s].place[q]] * samples[s].weight[q];
+                        sum += value;
+                        if (value > best) {
+                            best = value;
+                            chosen = static_cast<std::int64_t>(s);
+                        }
+                    }
+                    const std::size_t at = out.at(static_cast<std::int64_t>(r), c, h, w);
+                    store_real(args.outputs[0], at, largest ? best : sum / static_cast<double>(samples.size()));
+                    if (args.outputs.size() > 1) store_integer(args.outputs[1], at, largest ? chosen : -1);
                 }
             }
-        const auto samples = static_cast<double>(grid.samples_h * grid.samples_w);
-        store_real(args.outputs[0], at, largest ? best : sum / samples);
-        if (args.outputs.size() > 1) store_integer(args.outputs[1], at, largest ? chosen : -1);
-    });
+    }
     return {};
 }
 
@@ -162,17 +125,19 @@ Expected<void> roi_align_backward(const KernelArgs& args) {
     const bool largest = args.opr.param().enum_name("mode") == "MAX";
     const ImageLayout& in = problem.image;
     std::vector<double> grad(args.outputs[0].elements());
+    std::vector<RoiAlignGrid> grids;
+    for (const RoiRegion& region : problem.regions) grids.emplace_back(args.opr.param(), region, problem.pooled.h, problem.pooled.w);
     for_each_bin(problem, [&](std::size_t r, std::int64_t c, std::int64_t h, std::int64_t w, std::size_t at) {
-        const Region& region = problem.regions[r];
-        const AlignGrid grid(args.opr.param(), region, problem.pooled.h, problem.pooled.w);
+        const RoiRegion& region = problem.regions[r];
+        const RoiAlignGrid& grid = grids[r];
         const double share = largest ? 1 : 1 / static_cast<double>(grid.samples_h * grid.samples_w);
         const std::int64_t chosen = largest ? stored_at(args.inputs[3], at) : 0;
         for (std::int64_t i = 0; i < grid.samples_h; ++i)
             for (std::int64_t k = 0; k < grid.samples_w; ++k) {
                 if (largest && i * grid.samples_w + k != chosen) continue;
-                const Corners corners = corners_at(grid.y(h, i), grid.x(w, k), in.h, in.w);
+                const RoiCorners corners = roi_corners(grid.y(h, i), grid.x(w, k), in.h, in.w);
                 for (std::size_t q = 0; q < corners.count; ++q)
-                    grad[in.at(region.image, c, corners.row[q], corners.column[q])] += real_at(diff, at) * corners.weight[q] * share;
+                    grad[in.at(region.image, c, 0, 0) + corners.place[q]] += real_at(diff, at) * corners.weight[q] * share;
             }
     });
     from_real(grad, args.outputs[0]);
@@ -184,7 +149,7 @@ struct PoolWindow {
     std::int64_t top = 0, bottom = 0, left = 0, right = 0;
     [[nodiscard]] std::int64_t count() const { return std::max<std::int64_t>(bottom - top, 0) * std::max<std::int64_t>(right - left, 0); }
 };
-PoolWindow pool_window(const Region& r, float scale, const RoiProblem& problem, std::int64_t h, std::int64_t w) {
+PoolWindow pool_window(const RoiRegion& r, float scale, const RoiProblem& problem, std::int64_t h, std::int64_t w) {
     const auto corner = [scale](float v) { return whole_coordinate(std::round(v * scale)); };
     const auto span = [](std::int64_t begin, std::int64_t end, std::int64_t bins, std::int64_t bin, std::int64_t size) {
         const float step = static_cast<float>(std::max<std::int64_t>(end - begin + 1, 1)) / static_cast<float>(bins);

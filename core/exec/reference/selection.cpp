@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
 
+#include "exec/reference/element_block.h"
 #include "exec/reference/kernel_table.h"
 #include "exec/reference/strided.h"
 #include "tensor/element.h"
@@ -10,6 +12,20 @@
 namespace megascope {
 
 namespace {
+
+/// Where the real value holds a condition, in order.
+template <class Holds>
+std::vector<std::int64_t> positions_where(const TensorRef& tensor, Holds holds) {
+    std::vector<std::int64_t> found;
+    std::array<double, block_elements> values;
+    for (std::size_t at = 0; at < tensor.elements(); at += block_elements) {
+        const std::size_t count = std::min(block_elements, tensor.elements() - at);
+        load_block(tensor, static_cast<std::int64_t>(at), 1, std::span(values.data(), count));
+        for (std::size_t i = 0; i < count; ++i)
+            if (holds(values[i])) found.push_back(static_cast<std::int64_t>(at + i));
+    }
+    return found;
+}
 
 /// Elements of `data` where `mask` compares true with the param's value, and where they lie. Inputs: data, mask.
 Expected<void> cond_take(const KernelArgs& args) {
@@ -23,10 +39,7 @@ Expected<void> cond_take(const KernelArgs& args) {
     const double value = param.real("val");
     const double eps = mask.dtype.is_float() ? param.real("eps") : 0;
     std::vector<std::int64_t> taken;
-    const auto take = [&](auto holds) {
-        for (std::size_t i = 0; i < mask.elements(); ++i)
-            if (holds(real_at(mask, i))) taken.push_back(static_cast<std::int64_t>(i));
-    };
+    const auto take = [&](auto holds) { taken = positions_where(mask, holds); };
     if (mode == "EQ")
         take([=](double x) { return std::abs(x - value) <= eps; });
     else if (mode == "NEQ")
@@ -45,28 +58,23 @@ Expected<void> cond_take(const KernelArgs& args) {
     const MutTensorRef values = (*args.allocate)(0, data.dtype, shape);
     const MutTensorRef offsets = (*args.allocate)(1, DTypeId::int32, shape);
     gather_elements(data, taken, values);
-    from_stored(taken, offsets);
+    store_block(offsets, 0, std::span<const std::int64_t>(taken));
     return {};
 }
 
 /// Coordinates of the elements that are not zero, one column each.
 Expected<void> non_zero(const KernelArgs& args) {
     const TensorRef& src = args.inputs[0];
-    std::vector<std::size_t> found;
-    for (std::size_t i = 0; i < src.elements(); ++i)
-        if (real_at(src, i) != 0) found.push_back(i);
+    const std::vector<std::int64_t> found = positions_where(src, [](double x) { return x != 0; });
     const std::size_t ndim = src.shape.ndim();
     Shape shape = Shape::filled(2, static_cast<std::int64_t>(found.size()));
     shape[0] = static_cast<std::int64_t>(ndim);
     const MutTensorRef dst = (*args.allocate)(0, DTypeId::int32, shape);
     const auto strides = src.shape.strides();
-    for (std::size_t k = 0; k < found.size(); ++k) {
-        auto rest = static_cast<std::int64_t>(found[k]);
-        for (std::size_t axis = 0; axis < ndim; ++axis) {
-            store_integer(dst, axis * found.size() + k, rest / strides[axis]);
-            rest %= strides[axis];
-        }
-    }
+    const std::span<std::int32_t> coordinates = dst.as<std::int32_t>();
+    for (std::size_t axis = 0; axis < ndim; ++axis)
+        for (std::size_t k = 0; k < found.size(); ++k)
+            coordinates[axis * found.size() + k] = static_cast<std::int32_t>(found[k] / strides[axis] % src.shape[axis]);
     return {};
 }
 
@@ -80,16 +88,19 @@ Expected<void> nms_keep(const KernelArgs& args) {
     const auto thresh = static_cast<float>(args.opr.param().real("iou_thresh"));
     const auto most = static_cast<std::size_t>(args.opr.param().integer("max_output"));
     const auto count = static_cast<std::size_t>(boxes.shape[1]);
+    std::vector<float> corners(count * 4);
+    std::vector<float> areas(count);
     for (std::size_t b = 0; b < static_cast<std::size_t>(boxes.shape[0]); ++b) {
-        const auto corner = [&](std::size_t box, std::size_t k) { return static_cast<float>(real_at(boxes, (b * count + box) * 4 + k)); };
-        const auto area = [&](std::size_t i) { return (corner(i, 2) - corner(i, 0)) * (corner(i, 3) - corner(i, 1)); };
+        load_block(boxes, static_cast<std::int64_t>(b * count * 4), 1, std::span(corners));
+        const auto corner = [&](std::size_t box, std::size_t k) { return corners[box * 4 + k]; };
+        for (std::size_t i = 0; i < count; ++i) areas[i] = (corner(i, 2) - corner(i, 0)) * (corner(i, 3) - corner(i, 1));
         std::vector<std::size_t> kept;
         for (std::size_t i = 0; i < count && kept.size() < most; ++i) {
             const bool suppressed = std::ranges::any_of(kept, [&](std::size_t k) {
                 const float w = std::max(std::min(corner(i, 2), corner(k, 2)) - std::max(corner(i, 0), corner(k, 0)), 0.0F);
                 const float h = std::max(std::min(corner(i, 3), corner(k, 3)) - std::max(corner(i, 1), corner(k, 1)), 0.0F);
                 const float common = w * h;
-                return common > thresh * (area(i) + area(k) - common);
+                return common > thresh * (areas[i] + areas[k] - common);
             });
             if (!suppressed) kept.push_back(i);
         }
@@ -114,9 +125,7 @@ Expected<void> where(const KernelArgs& args) {
         return fail(ErrorCode::invalid_argument, "Where takes two values of one dtype, not " + args.inputs[1].dtype.text() + " and " +
                                                      args.inputs[2].dtype.text() + ".");
     copy_in_order(args.inputs[2], dst);
-    std::vector<std::int64_t> chosen;
-    for (std::size_t i = 0; i < mask.elements(); ++i)
-        if (stored_at(mask, i) != 0) chosen.push_back(static_cast<std::int64_t>(i));
+    const std::vector<std::int64_t> chosen = positions_where(mask, [](double x) { return x != 0; });
     TensorBuffer picked(dst.dtype, Shape::filled(1, static_cast<std::int64_t>(chosen.size())));
     gather_elements(args.inputs[1], chosen, picked.ref());
     scatter_elements(picked.ref(), chosen, dst);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -15,16 +16,30 @@ namespace megascope {
 
 namespace {
 
-/// Ascending; equal values keep their order; NaN stands last either way.
-std::vector<std::int64_t> sorted_order(std::span<const double> values, bool descending) {
-    std::vector<std::int64_t> order(values.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
-        const double x = values[static_cast<std::size_t>(a)];
-        const double y = values[static_cast<std::size_t>(b)];
-        if (std::isnan(x) || std::isnan(y)) return !std::isnan(x);
-        return descending ? x > y : x < y;
-    });
+/// The first `count` positions in ascending (descending) order; equal values keep their order; NaN stands last either way.
+std::vector<std::int64_t> sorted_order(std::span<const double> values, bool descending, std::size_t count) {
+    struct Keyed {
+        double value;
+        std::int64_t at;
+    };
+    std::vector<Keyed> keyed;
+    std::vector<std::int64_t> no_numbers;
+    keyed.reserve(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto at = static_cast<std::int64_t>(i);
+        if (std::isnan(values[i]))
+            no_numbers.push_back(at);
+        else
+            keyed.push_back({descending ? -values[i] : values[i], at});
+    }
+    const auto before = [](const Keyed& a, const Keyed& b) { return a.value < b.value || (a.value == b.value && a.at < b.at); };
+    const auto end = keyed.begin() + static_cast<std::ptrdiff_t>(std::min(count, keyed.size()));
+    if (end != keyed.end()) std::nth_element(keyed.begin(), end, keyed.end(), before);
+    std::sort(keyed.begin(), end, before);
+    std::vector<std::int64_t> order;
+    order.reserve(count);
+    for (auto k = keyed.begin(); k != end; ++k) order.push_back(k->at);
+    for (std::size_t i = 0; order.size() < count; ++i) order.push_back(no_numbers[i]);
     return order;
 }
 
@@ -39,7 +54,7 @@ Expected<void> argsort(const KernelArgs& args) {
     positions.reserve(src.elements());
     for (std::int64_t r = 0; r < src.shape[0]; ++r) {
         load_block(src, r * n, 1, std::span<double>(row));
-        const auto order = sorted_order(row, descending);
+        const auto order = sorted_order(row, descending, row.size());
         store_block(args.outputs[1], r * n, std::span<const std::int64_t>(order));
         for (const std::int64_t i : order) positions.push_back(r * n + i);
     }
@@ -87,8 +102,7 @@ Expected<void> topk(const KernelArgs& args) {
     std::vector<std::int64_t> positions;
     for (std::int64_t r = 0; r < src.shape[0]; ++r) {
         load_block(src, r * n, 1, std::span<double>(row));
-        auto order = sorted_order(row, k < 0);
-        order.resize(static_cast<std::size_t>(count));
+        const auto order = sorted_order(row, k < 0, static_cast<std::size_t>(count));
         if (only_kth) {
             positions.push_back(r * n + order.back());
             continue;
@@ -99,6 +113,52 @@ Expected<void> topk(const KernelArgs& args) {
     if (positions.size() != args.outputs[0].elements()) return fail(ErrorCode::invalid_argument, "TopK: the result does not fit.");
     gather_elements(src, positions, args.outputs[0]);
     return {};
+}
+
+struct SumAxes {
+    std::int64_t outer, size, inner;
+};
+
+/// Running sums along the middle one of three axes, a block of the inner axis at a time; an inner axis of 1 has blocks along the
+/// middle one.
+template <class T, class Add>
+void running_sums(const TensorRef& src, const MutTensorRef& dst, const SumAxes& axes, bool exclusive, bool reverse, Add add) {
+    constexpr auto most = static_cast<std::int64_t>(block_elements);
+    std::array<T, block_elements> sums, values, results;
+    const auto write = [&](std::int64_t at, std::size_t count) { store_block(dst, at, std::span<const T>(results.data(), count)); };
+    for (std::int64_t o = 0; o < axes.outer; ++o) {
+        const std::int64_t base = o * axes.size * axes.inner;
+        if (axes.inner == 1) {
+            T sum = 0;
+            for (std::int64_t done = 0; done < axes.size; done += most) {
+                const auto count = static_cast<std::size_t>(std::min(most, axes.size - done));
+                const std::int64_t at = base + (reverse ? axes.size - done - static_cast<std::int64_t>(count) : done);
+                load_block(src, at, 1, std::span(values.data(), count));
+                for (std::size_t step = 0; step < count; ++step) {
+                    const std::size_t i = reverse ? count - 1 - step : step;
+                    const T before = sum;
+                    sum = add(sum, values[i]);
+                    results[i] = exclusive ? before : sum;
+                }
+                write(at, count);
+            }
+            continue;
+        }
+        for (std::int64_t begin = 0; begin < axes.inner; begin += most) {
+            const auto count = static_cast<std::size_t>(std::min(most, axes.inner - begin));
+            std::fill_n(sums.begin(), count, T{0});
+            for (std::int64_t step = 0; step < axes.size; ++step) {
+                const std::int64_t at = base + (reverse ? axes.size - 1 - step : step) * axes.inner + begin;
+                load_block(src, at, 1, std::span(values.data(), count));
+                for (std::size_t i = 0; i < count; ++i) {
+                    const T before = sums[i];
+                    sums[i] = add(sums[i], values[i]);
+                    results[i] = exclusive ? before : sums[i];
+                }
+                write(at, count);
+            }
+        }
+    }
 }
 
 Expected<void> cumsum(const KernelArgs& args) {
@@ -118,25 +178,12 @@ Expected<void> cumsum(const KernelArgs& args) {
     const bool exclusive = param.boolean("exclusive");
     const bool reverse = param.boolean("reverse");
     const std::int64_t outer = static_cast<std::int64_t>(src.elements()) / (size * inner);
-    const bool real = src.dtype.is_float() || src.dtype.is_quantized();
-    for (std::int64_t o = 0; o < outer; ++o) {
-        for (std::int64_t i = 0; i < inner; ++i) {
-            double sum = 0;
-            std::uint64_t whole = 0;
-            for (std::int64_t step = 0; step < size; ++step) {
-                const auto at = static_cast<std::size_t>((o * size + (reverse ? size - 1 - step : step)) * inner + i);
-                const double before = sum;
-                const std::uint64_t whole_before = whole;
-                if (real) {
-                    sum += real_at(src, at);
-                    store_real(dst, at, exclusive ? before : sum);
-                } else {
-                    whole += static_cast<std::uint64_t>(stored_at(src, at));
-                    store_integer(dst, at, wrap_integer(dst.dtype, static_cast<std::int64_t>(exclusive ? whole_before : whole)));
-                }
-            }
-        }
-    }
+    if (src.dtype.is_float() || src.dtype.is_quantized())
+        running_sums<double>(src, dst, {outer, size, inner}, exclusive, reverse, [](double a, double b) { return a + b; });
+    else
+        running_sums<std::int64_t>(src, dst, {outer, size, inner}, exclusive, reverse, [](std::int64_t a, std::int64_t b) {
+            return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b)); // wraps
+        });
     return {};
 }
 

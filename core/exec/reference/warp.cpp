@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -22,48 +23,71 @@ struct WarpImages {
     BorderMode border = BorderMode::replicate;
     float border_value = 0;
 
-    /// A source pixel with its border rule.
-    [[nodiscard]] float pixel(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) const {
+    /// Where a source pixel lies in its channel after the border rule; -1 = the border's value.
+    [[nodiscard]] std::int64_t place(std::int64_t h, std::int64_t w) const {
         const std::int64_t y = border_place(border, h, in.h);
         const std::int64_t x = border_place(border, w, in.w);
-        return y < 0 || x < 0 ? border_value : from[in.at(n, c, y, x)];
+        return y < 0 || x < 0 ? -1 : y * in.step_h + x * in.step_w;
+    }
+    [[nodiscard]] float pixel(std::int64_t channel, std::int64_t at) const {
+        return at < 0 ? border_value : from[static_cast<std::size_t>(channel + at)];
     }
 };
 
-/// Bilinear over the four pixels around (x, y), in float.
-float bilinear(const WarpImages& images, std::int64_t n, std::int64_t c, SourcePoint p) {
+enum class Interpolation : std::uint8_t { nearest, linear, cubic, lanczos4 };
+Interpolation interpolation(const std::string& mode) {
+    if (mode == "NEAREST") return Interpolation::nearest;
+    if (mode == "CUBIC") return Interpolation::cubic;
+    if (mode == "LANCZOS4") return Interpolation::lanczos4;
+    return Interpolation::linear;
+}
+
+/// The source pixels of one result pixel, the same for all channels: n rows of n pixels and their weights on both axes.
+struct WarpTaps {
+    std::size_t n = 1;
+    std::array<std::int64_t, 64> place{};
+    std::array<float, 8> across{}, down{};
+
+    template <std::size_t count>
+    void fill(const WarpImages& images, std::int64_t top, std::int64_t left, const std::array<float, count>& x_weights,
+              const std::array<float, count>& y_weights) {
+        n = count;
+        std::ranges::copy(x_weights, across.begin());
+        std::ranges::copy(y_weights, down.begin());
+        for (std::size_t i = 0; i < count; ++i)
+            for (std::size_t k = 0; k < count; ++k)
+                place[i * count + k] = images.place(top + static_cast<std::int64_t>(i), left + static_cast<std::int64_t>(k));
+    }
+};
+
+/// NEAREST takes the point as it is: the geometry has rounded it already.
+void find_taps(const WarpImages& images, Interpolation mode, SourcePoint p, WarpTaps& taps) {
+    if (mode == Interpolation::nearest) {
+        taps.n = 1;
+        taps.place[0] = images.place(whole_coordinate(p.y), whole_coordinate(p.x));
+        return;
+    }
     const float low_x = std::floor(p.x);
     const float low_y = std::floor(p.y);
     const std::int64_t x = whole_coordinate(low_x);
     const std::int64_t y = whole_coordinate(low_y);
     const float u = p.x - low_x;
     const float v = p.y - low_y;
-    const float value = images.pixel(n, c, y, x) * (1.0F - u) * (1.0F - v) + images.pixel(n, c, y, x + 1) * u * (1.0F - v) +
-                        images.pixel(n, c, y + 1, x) * (1.0F - u) * v + images.pixel(n, c, y + 1, x + 1) * u * v;
-    return images.border == BorderMode::constant && !std::isfinite(value) ? images.border_value : value;
+    if (mode == Interpolation::cubic)
+        taps.fill(images, y - 1, x - 1, cubic_weights(u), cubic_weights(v));
+    else if (mode == Interpolation::lanczos4)
+        taps.fill(images, y - 3, x - 3, lanczos4_weights(u), lanczos4_weights(v));
+    else
+        taps.fill(images, y, x, std::array{1.0F - u, u}, std::array{1.0F - v, v});
 }
 
-template <std::size_t n, class Weights>
-float windowed(const WarpImages& images, std::int64_t batch, std::int64_t c, SourcePoint p, std::int64_t first, Weights weights) {
-    const float low_x = std::floor(p.x);
-    const float low_y = std::floor(p.y);
-    const std::array<float, n> across = weights(p.x - low_x);
-    const std::array<float, n> down = weights(p.y - low_y);
+/// One result pixel of a source channel that starts at `channel`, in float.
+float sample(const WarpImages& images, const WarpTaps& taps, std::int64_t channel) {
+    if (taps.n == 1) return images.pixel(channel, taps.place[0]);
     float sum = 0;
-    for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t k = 0; k < n; ++k)
-            sum += images.pixel(batch, c, whole_coordinate(low_y) + first + static_cast<std::int64_t>(i),
-                                whole_coordinate(low_x) + first + static_cast<std::int64_t>(k)) *
-                   across[k] * down[i];
-    return sum;
-}
-
-/// One pixel at a source point. NEAREST takes the point as it is: the geometry has rounded it already.
-float sample(const WarpImages& images, const std::string& mode, std::int64_t n, std::int64_t c, SourcePoint p) {
-    if (mode == "NEAREST") return images.pixel(n, c, whole_coordinate(p.y), whole_coordinate(p.x));
-    if (mode == "CUBIC") return windowed<4>(images, n, c, p, -1, cubic_weights);
-    if (mode == "LANCZOS4") return windowed<8>(images, n, c, p, -3, lanczos4_weights);
-    return bilinear(images, n, c, p);
+    for (std::size_t i = 0; i < taps.n; ++i)
+        for (std::size_t k = 0; k < taps.n; ++k) sum += images.pixel(channel, taps.place[i * taps.n + k]) * taps.across[k] * taps.down[i];
+    return taps.n == 2 && images.border == BorderMode::constant && !std::isfinite(sum) ? images.border_value : sum;
 }
 
 /// Layouts on both sides of a warp; the mixed formats convert on the way.
@@ -127,13 +151,15 @@ bool like_opencv(const ImageLayout& in, const FormatPair& formats, const DType& 
 /// Fills all output pixels; `point(n, h, w)` gives the source point, `source(n)` the source image.
 template <class Source, class Point>
 void warp_all(WarpImages& images, const std::string& mode, bool rounds_half_up, Source source, Point point) {
+    const Interpolation kind = interpolation(mode);
+    WarpTaps taps;
     for (std::int64_t n = 0; n < images.out.n; ++n) {
         const std::int64_t from = source(n);
         for (std::int64_t h = 0; h < images.out.h; ++h)
             for (std::int64_t w = 0; w < images.out.w; ++w) {
-                const SourcePoint p = point(n, h, w);
+                find_taps(images, kind, point(n, h, w), taps);
                 for (std::int64_t c = 0; c < std::min(images.in.c, images.out.c); ++c) {
-                    const float value = sample(images, mode, from, c, p);
+                    const float value = sample(images, taps, static_cast<std::int64_t>(images.in.at(from, c, 0, 0)));
                     images.to[images.out.at(n, c, h, w)] = rounds_half_up ? std::floor(value + 0.5F) : value;
                 }
             }
@@ -171,11 +197,12 @@ Expected<void> warp_perspective(const KernelArgs& args) {
     const DType& dtype = args.inputs[0].dtype;
     const bool opencv = !has_index && like_opencv(images.in, formats, dtype);
     const std::string mode = param.enum_name("imode");
+    const bool nearest = mode == "NEAREST";
     const std::vector<double> m = to_real(mat);
     warp_all(images, mode, opencv && dtype.id == DTypeId::uint8, [&](std::int64_t n) { return source[static_cast<std::size_t>(n)]; },
              [&](std::int64_t n, std::int64_t h, std::int64_t w) {
                  const std::span<const double, 9> matrix(m.data() + n * 9, 9);
-                 return opencv ? perspective_point_32(matrix, h, w, mode == "NEAREST") : perspective_point(matrix, h, w, mode == "NEAREST");
+                 return opencv ? perspective_point_32(matrix, h, w, nearest) : perspective_point(matrix, h, w, nearest);
              });
     store_pixels(images.to, args.outputs[0]);
     return {};
@@ -194,11 +221,12 @@ Expected<void> warp_affine(const KernelArgs& args) {
     const DType& dtype = args.inputs[0].dtype;
     const bool opencv = like_opencv(images.in, formats, dtype);
     const std::string mode = param.enum_name("imode");
+    const bool nearest = mode == "NEAREST";
     const std::vector<double> m = to_real(mat);
     warp_all(images, mode, opencv && dtype.id == DTypeId::uint8, [](std::int64_t n) { return n; },
              [&](std::int64_t n, std::int64_t h, std::int64_t w) {
                  const std::span<const double, 6> matrix(m.data() + n * 6, 6);
-                 return opencv ? affine_point_32(matrix, h, w, mode == "NEAREST") : affine_point(matrix, h, w, mode == "NEAREST");
+                 return opencv ? affine_point_32(matrix, h, w, nearest) : affine_point(matrix, h, w, nearest);
              });
     store_pixels(images.to, args.outputs[0]);
     return {};
@@ -215,13 +243,14 @@ Expected<void> remap(const KernelArgs& args) {
                                                      args.outputs[0].shape.text() + ".");
     const std::string mode = param.enum_name("imode");
     if (mode != "LINEAR" && mode != "NEAREST") return fail(ErrorCode::unsupported, "Remap mode " + mode + " is not supported.");
+    const bool nearest = mode == "NEAREST";
     // A constant border is a pixel, so it is rounded as one.
     if (!args.inputs[0].dtype.is_float()) images.border_value = std::round(images.border_value);
     warp_all(images, mode, false, [](std::int64_t n) { return n; },
              [&](std::int64_t n, std::int64_t h, std::int64_t w) {
                  const auto at = static_cast<std::size_t>(((n * images.out.h + h) * images.out.w + w) * 2);
                  SourcePoint p{static_cast<float>(real_at(map, at)), static_cast<float>(real_at(map, at + 1))};
-                 if (mode == "NEAREST") p = {std::nearbyint(p.x), std::nearbyint(p.y)};
+                 if (nearest) p = {std::nearbyint(p.x), std::nearbyint(p.y)};
                  return p;
              });
     store_pixels(images.to, args.outputs[0]);

@@ -1,15 +1,15 @@
 #pragma once
 
-#include "core/exec/kernel_cases_integer.h"
+#include "core/exec/kernel_cases_networks.h"
 
 namespace megascope::test {
 
 /// The other cases and those of the rarer dtypes and of gradients.
-class AllCases : public IntegerCases {
+class AllCases : public NetworkCases {
     using F = DTypeId;
 
 public:
-    explicit AllCases(unsigned seed) : IntegerCases(seed) {
+    explicit AllCases(unsigned seed) : NetworkCases(seed) {
         add_everything();
         half_floats();
         filter_gradients();
@@ -17,6 +17,7 @@ public:
         resampling();
         recurrent();
         exact_integers();
+        networks();
     }
 
 private:

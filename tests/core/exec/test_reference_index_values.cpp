@@ -275,6 +275,38 @@ private slots:
         QCOMPARE(bench.stored(), (Stored{9, 7, 4, 0})); // exclusive by default
     }
 
+    /// Longer than the blocks that kernels work in, along the innermost axis and across it.
+    void runningSumsOverManyBlocks() {
+        constexpr std::int64_t n = 1300;
+        for (const bool inner : {true, false})
+            for (const bool reverse : {true, false}) {
+                Param p = axis_param("Cumsum", inner ? 1 : 0);
+                p.set("reverse", reverse).set("exclusive", false);
+                KernelBench bench("Cumsum");
+                const Shape shape = inner ? Shape{2, n} : Shape{2, n / 2};
+                bench.param(p).input(DTypeId::int32, shape, Reals(shape.elements(), 1)).output(DTypeId::int32, shape);
+                QCOMPARE(bench.run(), std::string());
+                const Stored sums = bench.stored();
+                for (std::size_t i = 0; i < sums.size(); ++i) {
+                    const auto at = static_cast<std::int64_t>(i);
+                    const std::int64_t before = inner ? at % n + 1 : at / shape[1] + 1;
+                    QCOMPARE(sums[i], reverse ? (inner ? n : 2) + 1 - before : before);
+                }
+            }
+    }
+
+    void topKeepsEqualsInOrder() {
+        for (const auto& [k, expected] : {std::pair<std::int32_t, Stored>{-3, {3, 5, 0}}, {2, {4, 2}}, {7, {4, 2, 6, 0, 3, 5, 1}}}) {
+            KernelBench bench("TopK");
+            const auto count = static_cast<std::int64_t>(expected.size());
+            bench.param(enum_param("TopK", "mode", "VALUE_IDX_SORTED"));
+            bench.input(DTypeId::float32, {1, 7}, {1, not_a_number, 0, 3, -2, 3, 0}).input(DTypeId::int32, {1}, {static_cast<double>(k)});
+            bench.output(DTypeId::float32, {1, count}).output(DTypeId::int32, {1, count});
+            QCOMPARE(bench.run(), std::string());
+            QCOMPARE(bench.stored(1), expected);
+        }
+    }
+
     void quarterTurns() {
         // 1 2 3 / 4 5 6 clockwise: 4 1 / 5 2 / 6 3.
         for (const bool clockwise : {true, false}) {
