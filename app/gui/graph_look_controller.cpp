@@ -95,6 +95,7 @@ void GraphLookController::addColouring(QMenu* menu, const QString& id, const QSt
 }
 
 void GraphLookController::fillColours(QMenu* menu) {
+    qDeleteAll(menu->findChildren<QMenu*>(Qt::FindDirectChildrenOnly)); // clearing keeps submenus
     menu->clear();
     addColouring(menu, automatic, tr("Time when measured, else category"));
     for (const Kind& kind : classKinds()) addColouring(menu, kind.id, kind.title);

@@ -109,6 +109,31 @@ private slots:
         QVERIFY(QSettings().value("graph/logarithmic").toBool());
     }
 
+    void theMenuChoosesWhatTheStripShows() {
+        MainWindow window(make_local_runner());
+        open(window);
+        auto* menu = window.findChild<QMenu*>("colourBy");
+        for (int i = 0; i < 3; ++i) emit menu->aboutToShow();
+        QCOMPARE(menu->findChildren<QMenu*>().size(), 1); // params, filled anew each time
+        QAction* memory = actionOf(window, "colourBy", "Memory");
+        QVERIFY(memory && !memory->isChecked());
+        memory->trigger();
+        QCOMPARE(window.graphView()->colourBar()->list()->currentData().toString(), "bytes");
+        emit menu->aboutToShow();
+        QVERIFY(actionOf(window, "colourBy", "Memory")->isChecked());
+        QVERIFY(!actionOf(window, "colourBy", "Time when")->isChecked());
+        // Through the keyboard alone: the list, then the next one in it.
+        QComboBox* list = window.graphView()->colourBar()->list();
+        list->setFocus();
+        QTest::keyClick(list, Qt::Key_Down);
+        QCOMPARE(window.graphView()->legend().ramp->unit, "B");
+        QVERIFY(window.graphView()->legend().title != QLatin1String("Memory (inputs and outputs)")); // the output size follows it
+        window.graphView()->setColourRange(std::nullopt, window.graphView()->legend().ramp->scale.most / 2);
+        QVERIFY(window.graphView()->legend().ramp->scale.clipped());
+        actionOf(window, "colourBy", "Whole range")->trigger();
+        QVERIFY(!window.graphView()->legend().ramp->scale.clipped());
+    }
+
     void aParamColoursTheGraph() {
         MainWindow window(make_local_runner());
         open(window);

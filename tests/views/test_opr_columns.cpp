@@ -38,6 +38,7 @@ private slots:
         QVERIFY(!numberOf(columns, "time", conv_)); // nothing was measured
         QVERIFY(!columns.numbers("nonsense"));
         QVERIFY(!columns.numbers("param:nonsense"));
+        for (const OprColumn& column : OprColumns::common()) QVERIFY2(columns.numbers(column.id), qPrintable(column.id));
         QStringList params;
         for (const OprColumn& column : columns.params()) params << column.title;
         QVERIFY(params.contains("stride_h") && params.contains("window_w"));

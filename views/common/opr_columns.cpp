@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 
@@ -141,42 +142,57 @@ std::optional<OprNumbers> OprColumns::numbers(const QString& id) const {
         numbers.values[i] = dividend;
         numbers.divisors[i] = divisor;
     };
-    for (std::size_t i = 0; i < count; ++i) {
-        const Opr& opr = graph.oprs()[i];
-        const Cost& cost = facts_->costs[i];
-        auto& value = numbers.values[i];
-        const auto seconds = times_ ? measured(times_->of(opr.id)) : std::nullopt;
-        if (id == QLatin1String("time")) value = seconds;
-        else if (id == QLatin1String("host")) value = times_ ? measured(times_->host_of(opr.id)) : std::nullopt;
-        else if (id == QLatin1String("share")) value = seconds && times_->total > 0 ? std::optional(*seconds / times_->total) : std::nullopt;
-        else if (id == QLatin1String("throughput")) ratio(i, cost.flops, seconds);
-        else if (id == QLatin1String("bandwidth")) ratio(i, cost.memory, seconds);
-        else if (id == QLatin1String("intensity")) ratio(i, cost.flops, cost.memory);
-        else if (id == QLatin1String("flops")) value = cost.flops;
-        else if (id == QLatin1String("bytes")) value = cost.memory;
-        else if (id == QLatin1String("priority")) value = opr.priority == inputs_priority ? std::nullopt : std::optional<double>(opr.priority);
-        else if (id == QLatin1String("version")) value = opr.version;
-        else if (id == QLatin1String("error")) value = errors_ && i < errors_->size() ? (*errors_)[i] : std::nullopt;
-        else if (id == QLatin1String("order")) {
-            if (facts_->steps[i]) value = *facts_->steps[i];
-        } else if (id == QLatin1String("output")) {
-            double bytes = 0;
-            bool known = !opr.outputs.empty();
-            for (const VarId v : opr.outputs) {
-                const auto size = facts_->var_bytes(v);
-                known = known && size;
-                bytes += size.value_or(0);
-            }
-            if (known) value = bytes;
-        } else if (id == QLatin1String("weights")) {
-            for (const VarId v : opr.inputs) {
-                const Opr& producer = graph.producer(v);
-                const std::uint32_t output = graph.var(v).output_index;
-                if (facts_->is_constant(producer.id) && output < producer.tensors.size())
-                    value = value.value_or(0) + static_cast<double>(producer.tensors[output].data_size);
-            }
-        }
-    }
+    // What an operator's number is; found once, not for each of 100,000 operators.
+    using Set = std::function<void(std::size_t, const Opr&)>;
+    auto& values = numbers.values;
+    const auto seconds = [this, measured](const Opr& opr) { return times_ ? measured(times_->of(opr.id)) : std::nullopt; };
+    const auto cost = [this](std::size_t i) -> const Cost& { return facts_->costs[i]; };
+    const std::map<QString, Set> known = {
+        {QStringLiteral("time"), [&](std::size_t i, const Opr& opr) { values[i] = seconds(opr); }},
+        {QStringLiteral("host"), [&](std::size_t i, const Opr& opr) { values[i] = times_ ? measured(times_->host_of(opr.id)) : std::nullopt; }},
+        {QStringLiteral("share"),
+         [&](std::size_t i, const Opr& opr) {
+             if (const auto s = seconds(opr); s && times_->total > 0) values[i] = *s / times_->total;
+         }},
+        {QStringLiteral("throughput"), [&](std::size_t i, const Opr& opr) { ratio(i, cost(i).flops, seconds(opr)); }},
+        {QStringLiteral("bandwidth"), [&](std::size_t i, const Opr& opr) { ratio(i, cost(i).memory, seconds(opr)); }},
+        {QStringLiteral("intensity"), [&](std::size_t i, const Opr&) { ratio(i, cost(i).flops, cost(i).memory); }},
+        {QStringLiteral("flops"), [&](std::size_t i, const Opr&) { values[i] = cost(i).flops; }},
+        {QStringLiteral("bytes"), [&](std::size_t i, const Opr&) { values[i] = cost(i).memory; }},
+        {QStringLiteral("version"), [&](std::size_t i, const Opr& opr) { values[i] = opr.version; }},
+        {QStringLiteral("priority"),
+         [&](std::size_t i, const Opr& opr) {
+             if (opr.priority != inputs_priority) values[i] = opr.priority;
+         }},
+        {QStringLiteral("error"),
+         [&](std::size_t i, const Opr&) {
+             if (errors_ && i < errors_->size()) values[i] = (*errors_)[i];
+         }},
+        {QStringLiteral("order"),
+         [&](std::size_t i, const Opr&) {
+             if (facts_->steps[i]) values[i] = *facts_->steps[i];
+         }},
+        {QStringLiteral("output"),
+         [&](std::size_t i, const Opr& opr) {
+             double bytes = 0;
+             for (const VarId v : opr.outputs) {
+                 const auto size = facts_->var_bytes(v);
+                 if (!size) return;
+                 bytes += *size;
+             }
+             if (!opr.outputs.empty()) values[i] = bytes;
+         }},
+        {QStringLiteral("weights"),
+         [&](std::size_t i, const Opr& opr) {
+             for (const VarId v : opr.inputs) {
+                 const Opr& producer = graph.producer(v);
+                 const std::uint32_t output = graph.var(v).output_index;
+                 if (facts_->is_constant(producer.id) && output < producer.tensors.size()) values[i] = values[i].value_or(0) + static_cast<double>(producer.tensors[output].data_size);
+             }
+         }},
+    };
+    const Set& set = known.at(id);
+    for (std::size_t i = 0; i < count; ++i) set(i, graph.oprs()[i]);
     return numbers;
 }
 

@@ -196,6 +196,7 @@ bool ColourRamp::event(QEvent* event) {
             tip = tr("%1 to %2: %n boxes", nullptr, static_cast<int>(ramp_.bars[bar]))
                       .arg(columnText(s.at(static_cast<double>(bar) / count), ramp_.unit), columnText(s.at(static_cast<double>(bar + 1) / count), ramp_.unit));
         }
+        if (tip.isEmpty()) tip = toolTip(); // what the numbers are
         if (ramp_.not_numbers && !tip.isEmpty()) tip += QLatin1Char('\n') + tr("%n boxes have no finite number", nullptr, static_cast<int>(ramp_.not_numbers));
         if (tip.isEmpty()) QToolTip::hideText();
         else QToolTip::showText(help->globalPos(), tip, this);
