@@ -264,6 +264,38 @@ private slots:
         QVERIFY((start - before).manhattanLength() < 3);
     }
 
+    void groupsComeOutOfTheirGroup() {
+        const SampleModel sample = openSample(); // its "layers" hold groups, whose first operators are constants
+        view_ = std::make_unique<GraphView>();
+        view_->resize(700, 1400);
+        view_->show();
+        view_->setGraph(sample.facts->graph, std::shared_ptr<const GraphInfo>(sample.facts, &sample.facts->info));
+        settle();
+        view_->collapseAll();
+        settle();
+        const auto& groups = view_->picture()->scene.structure->groups->groups();
+        const auto layers = std::find_if(groups.begin(), groups.end(), [](const Group& g) { return g.title == "layers"; });
+        QVERIFY(layers != groups.end() && layers->children.size() > 3);
+        QPointF before;
+        for (std::size_t i = 0; i < view_->picture()->scene.nodes.size(); ++i)
+            if (view_->picture()->scene.nodes[i].group == layers->id) {
+                const LayoutRect& r = view_->picture()->layout.nodes[i];
+                before = view_->toWidget({r.center_x(), r.center_y()});
+            }
+        int out = 0;
+        connect(view_.get(), &GraphView::pictureChanged, this, [&] {
+            const GraphScene& scene = view_->picture()->scene;
+            for (std::uint32_t i = 0; i < scene.nodes.size(); ++i) {
+                if (scene.nodes[i].kind != SceneNode::Kind::group || groups[scene.nodes[i].group.index()].parent != layers->id) continue;
+                const LayoutRect r = view_->shownAt(i);
+                out += (view_->toWidget({r.center_x(), r.center_y()}) - before).manhattanLength() < 3;
+            }
+        });
+        view_->setExpanded(layers->id, true);
+        QTRY_VERIFY(!view_->busy());
+        QVERIFY2(out > 3, qPrintable(QString::number(out)));
+    }
+
     void twoZoomsToTheSelection() {
         show(real_graph(generate_graph("resnet", 200)), {800, 600});
         view_->setGroupsShown(false);

@@ -92,7 +92,16 @@ void GraphView::startGlide(const GraphPicture& before, const GraphTransform& fro
         for (std::size_t i = 0; i < before.scene.frames.size(); ++i)
             if (before.scene.frames[i] == node.group && !before.layout.clusters[i].empty())
                 return LayoutPoint{before.layout.clusters[i].center_x(), before.layout.clusters[i].y + before.scene.layout.clusters[i].header / 2};
-        return of_opr(representative(node));
+        // It comes out of the box that showed its operators; constants were in none.
+        std::vector<GroupId> open{node.group};
+        while (!open.empty()) {
+            const Group& group = picture_->scene.structure->groups->group(open.back());
+            open.pop_back();
+            for (const OprId opr : group.oprs)
+                if (const auto at = of_opr(opr)) return at;
+            open.insert(open.end(), group.children.begin(), group.children.end());
+        }
+        return std::nullopt;
     };
     double farthest = 0;
     bool fresh = false;
