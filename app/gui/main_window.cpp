@@ -1,5 +1,6 @@
 #include "app/gui/main_window.h"
 
+#include <QAbstractAnimation>
 #include <QApplication>
 #include <QCloseEvent>
 #include <QDir>
@@ -11,6 +12,7 @@
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QTabWidget>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include "app/gui/compare_controller.h"
@@ -19,6 +21,7 @@
 #include "app/gui/find_anything.h"
 #include "app/gui/flame_controller.h"
 #include "app/gui/graph_controller.h"
+#include "app/gui/graph_export_controller.h"
 #include "app/gui/graph_look_controller.h"
 #include "app/gui/key_bar.h"
 #include "app/gui/memory_controller.h"
@@ -28,6 +31,7 @@
 #include "app/gui/roofline_controller.h"
 #include "app/gui/run_record_page.h"
 #include "app/gui/save_controller.h"
+#include "app/gui/selection_controller.h"
 #include "app/gui/welcome_page.h"
 #include "views/common/empty_state.h"
 #include "views/common/error_bar.h"
@@ -97,6 +101,7 @@ void MainWindow::buildCentre() {
     keyBar_ = new KeyBar(this);
     welcome_ = new WelcomePage(recent_, this);
     graph_ = new GraphView(jobs_, this);
+    selecting_ = new SelectionController(graph_, selection_, this); // before all that moves the graph
     timelinePanel_ = new TimelinePanel(this);
     timeline_ = timelinePanel_->view();
     timelineStack_ = new QStackedWidget(this);
@@ -145,8 +150,9 @@ void MainWindow::buildCentre() {
     profileReport_ = new ProfileReportController(jobs_, documents_, selection_, profileCompare_, this);
     tabs_->addTab(profileReport_->analysis(), tr("Analysis"));
     tabs_->addTab(profileCompare_->page(), tr("Changes"));
-    graphTools_ = new GraphController(graph_, jobs_, selection_, error_, this);
+    graphTools_ = new GraphController(graph_, jobs_, selection_, selecting_, error_, this);
     graphLook_ = new GraphLookController(graph_, this);
+    graphExport_ = new GraphExportController(graph_, jobs_, error_, this);
     tabs_->addTab(graphTools_->orderPage(), tr("Order"));
     record_ = new RunRecordPage(jobs_, documents_, selection_, this);
     tabs_->setTabVisible(tabs_->addTab(record_, tr("Record")), false);
@@ -196,8 +202,17 @@ void MainWindow::connectViews() {
     connect(profileCompare_, &ProfileCompareController::failed, this, &MainWindow::openFailed);
     connect(profileReport_, &ProfileReportController::failed, this, [this](const QString&, const Error& error) { error_->showError(error); });
     connect(profileReport_, &ProfileReportController::written, this, [this](const QString& path) { log_->append(tr("Wrote %1").arg(path)); });
+    connect(graphExport_, &GraphExportController::written, this, [this](const QString& path) {
+        log_->append(tr("Wrote %1").arg(path));
+        statusBar()->showMessage(tr("Wrote %1").arg(path), 10000);
+    });
+    connect(graphExport_, &GraphExportController::copied, this, [this](const QString& what) { statusBar()->showMessage(what, 10000); });
     connect(find_, &FindAnything::picked, selection_, &Selection::select);
     connect(find_, &FindAnything::fileRequested, this, &MainWindow::open);
+
+    selecting_->connectTable(tablePage(QStringLiteral("operators")));
+    selecting_->connectInspector(inspector_);
+    outline_->setBookmarks(graphTools_->bookmarks());
 
     // One selection and one hover for every view.
     connect(selection_, &Selection::changed, this, [this](Pick pick) {
@@ -314,7 +329,17 @@ bool MainWindow::selectByName(const QString& name) {
     return false;
 }
 
-bool MainWindow::settled() const { return jobs_->idle() && !graph_->busy() && !graph_->gliding() && (!dumps_->dialog() || dumps_->dialog()->settled()); }
+bool MainWindow::settled() const {
+    if (!jobs_->idle() || graph_->busy() || graph_->gliding() || (dumps_->dialog() && !dumps_->dialog()->settled())) return false;
+    // Views move to what was selected, docks to their place, and typing is looked at a moment later. Endless animations (a busy bar)
+    // and messages that vanish after seconds are not waited for.
+    for (const auto* animation : findChildren<QAbstractAnimation*>())
+        if (animation->state() == QAbstractAnimation::Running && animation->totalDuration() >= 0) return false;
+    constexpr int delay = 1000;
+    for (const auto* timer : findChildren<QTimer*>())
+        if (timer->isActive() && timer->isSingleShot() && timer->interval() < delay) return false;
+    return true;
+}
 
 void MainWindow::setTheme(ThemeMode mode) {
     applyTheme(*qApp, mode);

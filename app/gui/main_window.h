@@ -29,6 +29,7 @@ class ErrorBar;
 class FilePage;
 class FindAnything;
 class GraphController;
+class GraphExportController;
 class GraphLookController;
 class FlameController;
 class GraphView;
@@ -47,6 +48,7 @@ class ResultTableModel;
 class RooflineController;
 class RunRecordPage;
 class SaveController;
+class SelectionController;
 struct SavedDump;
 class TablePage;
 class TensorView;
@@ -101,7 +103,9 @@ public:
     [[nodiscard]] TimelinePanel* timelinePanel() const { return timelinePanel_; }
     [[nodiscard]] ProfileCompareController* profileComparison() const { return profileCompare_; }
     [[nodiscard]] ProfileReportController* profileReports() const { return profileReport_; }
+    [[nodiscard]] SelectionController* selecting() const { return selecting_; }
     [[nodiscard]] GraphController* graphTools() const { return graphTools_; }
+    [[nodiscard]] GraphExportController* graphExport() const { return graphExport_; }
     [[nodiscard]] TablePage* tablePage(const QString& name) const;
     [[nodiscard]] ErrorBar* errorBar() const { return error_; }
     /// Nothing is being computed or drawn anew.
@@ -185,8 +189,10 @@ private:
     DocumentController* documents_;
     RunController* runs_;
     CompareController* compare_ = nullptr;
+    SelectionController* selecting_ = nullptr;
     GraphController* graphTools_ = nullptr;
     GraphLookController* graphLook_ = nullptr;
+    GraphExportController* graphExport_ = nullptr;
     TestcaseDocument* testcaseEdits_;
     DumpController* dumps_ = nullptr;
     RecentFiles* recent_;

@@ -19,6 +19,7 @@
 #include "app/gui/dump_controller.h"
 #include "app/gui/find_anything.h"
 #include "app/gui/graph_controller.h"
+#include "app/gui/graph_export_controller.h"
 #include "app/gui/graph_look_controller.h"
 #include "app/gui/help_dialog.h"
 #include "app/gui/main_window.h"
@@ -29,6 +30,7 @@
 #include "app/gui/roofline_controller.h"
 #include "app/gui/run_record_page.h"
 #include "app/gui/save_controller.h"
+#include "app/gui/selection_controller.h"
 #include "base/thread_pool.h"
 #include "exec/backend.h"
 #include "views/common/icon.h"
@@ -75,7 +77,7 @@ void MainWindow::buildFileMenu() {
     saveAs->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S));
     saveAs->setObjectName(QStringLiteral("saveAsAction"));
     modelActions_ << saveAs;
-    graphTools_->addExportActions(menu);
+    graphExport_->addExportActions(menu);
     dumps_->fillMenu(menu);
     menu->addSeparator();
     closeAction_ = menu->addAction(tr("&Close"), this, [this] {
@@ -92,16 +94,16 @@ void MainWindow::buildEditMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Edit"));
     menu->addAction(themedIcon(QStringLiteral("copy")), tr("&Copy table rows as text"), this, [this] { tables_[tableTabs_->currentIndex()]->copy(false); });
     menu->addAction(tr("Copy table rows as CS&V"), this, [this] { tables_[tableTabs_->currentIndex()]->copy(true); });
-    graphTools_->addCopyActions(menu);
+    graphExport_->addCopyActions(menu);
     menu->addSeparator();
     QAction* anything = menu->addAction(themedIcon(QStringLiteral("search")), tr("Find &anything…"), this, &MainWindow::findAnything);
     anything->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_K));
     QAction* find = menu->addAction(themedIcon(QStringLiteral("filter")), tr("&Find in the graph or filter the table"), this, &MainWindow::findInView);
     find->setShortcut(QKeySequence::Find);
     menu->addSeparator();
-    backAction_ = menu->addAction(themedIcon(QStringLiteral("back")), tr("Selection &back"), selection_, &Selection::back);
+    backAction_ = menu->addAction(themedIcon(QStringLiteral("back")), tr("Selection &back"), selecting_, &SelectionController::back);
     backAction_->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Left));
-    forwardAction_ = menu->addAction(themedIcon(QStringLiteral("forward")), tr("Selection f&orward"), selection_, &Selection::forward);
+    forwardAction_ = menu->addAction(themedIcon(QStringLiteral("forward")), tr("Selection f&orward"), selecting_, &SelectionController::forward);
     forwardAction_->setShortcut(QKeySequence(Qt::ALT | Qt::Key_Right));
     QAction* clear = menu->addAction(tr("C&lear selection"), selection_, &Selection::clear);
     modelActions_ << clear;
@@ -193,6 +195,7 @@ void MainWindow::buildGraphMenu() {
     drawn_by(tr("&Layers (any size)"), LayoutEngine::automatic);
     drawn_by(tr("&Graphviz (up to %1 boxes)").arg(graphviz_node_limit), LayoutEngine::graphviz);
     graphTools_->buildMenu(menu);
+    selecting_->buildMenu(menu);
     graphLook_->buildMenu(menu);
     connect(graphLook_, &GraphLookController::colourChosen, this, [this] {
         profileCompare_->releaseColours();

@@ -11,6 +11,7 @@
 #include "app/gui/file_page.h"
 #include "app/gui/find_anything.h"
 #include "app/gui/graph_controller.h"
+#include "app/gui/graph_export_controller.h"
 #include "app/gui/graph_look_controller.h"
 #include "app/gui/flame_controller.h"
 #include "app/gui/memory_controller.h"
@@ -21,6 +22,7 @@
 #include "app/gui/roofline_controller.h"
 #include "app/gui/run_record_page.h"
 #include "app/gui/save_controller.h"
+#include "app/gui/selection_controller.h"
 #include "views/common/error_bar.h"
 #include "views/common/number_text.h"
 #include "views/graph/graph_view.h"
@@ -52,7 +54,10 @@ void MainWindow::showGraph(const std::shared_ptr<const GraphFacts>& facts) {
     find_->setFacts(facts);
     if (facts) graph_->setGraph(facts->graph, std::shared_ptr<const GraphInfo>(facts, &facts->info), {facts, &facts->steps});
     else graph_->setGraph(nullptr, nullptr);
-    graphTools_->setFacts(facts, documents_->model() ? documents_->model()->path : QString());
+    const QString path = documents_->model() ? documents_->model()->path : QString();
+    selecting_->setFacts(facts);
+    graphTools_->setFacts(facts, path);
+    graphExport_->setSource(facts != nullptr, path);
     graphLook_->setFacts(facts);
 }
 

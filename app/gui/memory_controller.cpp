@@ -1,5 +1,7 @@
 #include "app/gui/memory_controller.h"
 
+#include <QEvent>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -17,6 +19,7 @@ using Rows = std::vector<MemoryRow>;
 } // namespace
 
 MemoryController::MemoryController(JobRunner* jobs, Selection* selection, QWidget* parent) : QObject(parent), jobs_(jobs), selection_(selection), panel_(new MemoryPanel(parent)) {
+    panel_->installEventFilter(this);
     connect(panel_, &MemoryPanel::picked, selection_, &Selection::select);
     connect(panel_, &MemoryPanel::hovered, selection_, &Selection::hover);
     connect(selection_, &Selection::changed, panel_, &MemoryPanel::setHighlighted);
@@ -39,8 +42,20 @@ void MemoryController::setGraph(std::shared_ptr<const GraphFacts> facts) {
     facts_ = std::move(facts);
     plans_.clear();
     measured_.clear();
+    planned_ = false;
     show();
-    if (!facts_) return;
+    // Planning takes longer than all else that opening a model does, and few look at it.
+    if (panel_->isVisible()) plan();
+}
+
+bool MemoryController::eventFilter(QObject* object, QEvent* event) {
+    if (object == panel_ && event->type() == QEvent::Show) plan();
+    return QObject::eventFilter(object, event);
+}
+
+void MemoryController::plan() {
+    if (!facts_ || planned_) return;
+    planned_ = true;
     struct Wanted {
         QString title;
         QString help;

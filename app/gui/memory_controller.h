@@ -23,7 +23,8 @@ public:
 
     [[nodiscard]] MemoryPanel* panel() const { return panel_; }
 
-    /// The graph that the window shows: plans it, and other orders and settings beside. Null: none. Measurements are forgotten.
+    /// The graph that the window shows: plans it, and other orders and settings beside, once the panel is looked at. Null: none.
+    /// Measurements are forgotten.
     void setGraph(std::shared_ptr<const GraphFacts> facts);
     /// What a profile recorded; `ofOpr` (by OprId of the shown graph) says which of its operators each one is. A profile without
     /// memory chunks adds nothing.
@@ -31,7 +32,11 @@ public:
     /// MegEngine's own static plan; its operators are found by name.
     void addStaticInfo(std::shared_ptr<const StaticMemory> info, const QString& source);
 
+protected:
+    bool eventFilter(QObject* object, QEvent* event) override;
+
 private:
+    void plan();
     void show();
     void add(const MemoryRow& row);
 
@@ -41,6 +46,7 @@ private:
     std::shared_ptr<const GraphFacts> facts_;
     std::vector<MemoryRow> plans_;
     std::vector<MemoryRow> measured_;
+    bool planned_ = false; ///< the plans of `facts_` are made or on their way
 };
 
 } // namespace megascope

@@ -3,9 +3,7 @@
 #include <QCoreApplication>
 #include <QPixmap>
 #include <QPushButton>
-#include <QTimer>
 
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -14,6 +12,7 @@
 
 #include "app/gui/dump_controller.h"
 #include "app/gui/main_window.h"
+#include "app/gui/settling.h"
 #include "base/mapped_file.h"
 #include "format/reader.h"
 #include "app/gui/profile_compare_controller.h"
@@ -27,18 +26,10 @@ namespace {
 
 /// Steps, each started when the window is settled after the one before.
 struct Script {
-    MainWindow* window;
     std::vector<std::function<void()>> steps;
     std::size_t next = 0;
     bool failed = false; ///< something that the command line asked for could not be done
-    int quietTicks = 0;
-    std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
-    QTimer timer;
 };
-
-constexpr int tickMs = 40;
-constexpr int quietTicksNeeded = 4; // posted events and animations end in that time
-constexpr std::chrono::seconds patience{300};
 
 /// The files to open: at most one that is a model, and every profile. A second model is compared with the first one; a window shows
 /// no more, the other ones go to `others`.
@@ -61,7 +52,6 @@ QStringList oneModel(const QStringList& files, QString& second, QStringList& oth
 
 void playOptions(MainWindow* window, const Options& options) {
     auto script = std::make_shared<Script>();
-    script->window = window;
     QString second;
     QStringList others;
     for (const QString& file : oneModel(options.files, second, others)) script->steps.push_back([window, file] { window->open(file); });
@@ -99,16 +89,13 @@ void playOptions(MainWindow* window, const Options& options) {
             QCoreApplication::exit(written && !script->failed ? 0 : 1);
         });
     }
-    script->timer.setInterval(tickMs);
-    QObject::connect(&script->timer, &QTimer::timeout, window, [script] {
-        const bool tired = std::chrono::steady_clock::now() - script->started > patience;
-        script->quietTicks = script->window->settled() ? script->quietTicks + 1 : 0;
-        if (script->quietTicks < quietTicksNeeded && !tired) return;
-        script->quietTicks = 0;
-        if (script->next < script->steps.size()) script->steps[script->next++]();
-        else script->timer.stop();
+    auto* settling = new Settling(window);
+    QObject::connect(settling, &Settling::settled, window, [script, settling] {
+        script->steps[script->next++]();
+        if (script->next < script->steps.size()) settling->watch();
+        else settling->deleteLater();
     });
-    script->timer.start();
+    settling->watch();
 }
 
 } // namespace megascope

@@ -46,67 +46,191 @@ std::vector<Hash> upstream_hashes(const Graph& graph) {
     return hashes;
 }
 
+bool is_constant(const Opr& opr) { return opr.inputs.empty() && !opr.tensors.empty() && opr.tensors.front().data; }
+
+/// Of an operator, the kinds of constants it reads, and everything below it.
+std::vector<Hash> downstream_hashes(const Graph& graph, const std::vector<Hash>& own) {
+    std::vector<Hash> outputs(graph.vars().size(), 0); // which of the graph's outputs a var is
+    for (std::size_t i = 0; i < graph.outputs().size(); ++i) outputs[graph.outputs()[i].var.index()] = mix(outputs[graph.outputs()[i].var.index()], i + 1);
+    std::vector<Hash> hashes(graph.oprs().size());
+    for (std::size_t at = graph.oprs().size(); at-- > 0;) {
+        const Opr& opr = graph.oprs()[at];
+        Hash h = own[at];
+        for (VarId in : opr.inputs)
+            if (const Opr& producer = graph.producer(in); is_constant(producer)) h = mix(h, own[producer.id.index()]);
+        for (VarId out : opr.outputs) {
+            Hash readers = 0; // a sum: readers have no order
+            for (OprId reader : graph.consumers(out))
+                for (std::size_t i = 0; i < graph.opr(reader).inputs.size(); ++i)
+                    if (graph.opr(reader).inputs[i] == out) readers += mix(hashes[reader.index()], i);
+            h = mix(mix(h, readers), outputs[out.index()]);
+        }
+        hashes[at] = h;
+    }
+    return hashes;
+}
+
+/// Of the first bytes of what an operator stores: enough to tell weights apart, and quick for large ones.
+Hash content_hash(const Opr& opr) {
+    constexpr std::size_t sample = 4096;
+    Hash h = opr.tensors.size();
+    for (const StoredTensor& tensor : opr.tensors)
+        if (tensor.data) h = mix(mix(h, tensor.data_size), hash_text({reinterpret_cast<const char*>(tensor.data.get()), std::min<std::size_t>(tensor.data_size, sample)}));
+    return h;
+}
+
+const std::string& name_of(const Graph& graph, const Opr& opr) {
+    return !opr.name.empty() || opr.outputs.empty() ? opr.name : graph.var(opr.outputs[0]).name;
+}
+
 class Matcher {
 public:
-    Matcher(const Graph& a, const Graph& b) : a_(a), b_(b), b_of_(a.oprs().size()), a_of_(b.oprs().size()) {}
+    Matcher(const Graph& a, const Graph& b) : a_(a), b_(b), b_of_(a.oprs().size()), a_of_(b.oprs().size()) {
+        own_a_.reserve(a.oprs().size());
+        own_b_.reserve(b.oprs().size());
+        for (const Opr& opr : a.oprs()) own_a_.push_back(own_hash(opr));
+        for (const Opr& opr : b.oprs()) own_b_.push_back(own_hash(opr));
+    }
 
+    /// Operators above which everything is alike. Constants are left to their readers: all weights of one shape are alike.
     void by_upstream() {
         const std::vector<Hash> of_a = upstream_hashes(a_), of_b = upstream_hashes(b_);
-        pair_up([&](const Opr& opr, bool first) { return (first ? of_a : of_b)[opr.id.index()]; });
+        pair_up([&](const Opr& opr, bool first) -> std::optional<Hash> {
+            if (is_constant(opr)) return std::nullopt;
+            return (first ? of_a : of_b)[opr.id.index()];
+        });
+        constants_of_readers();
     }
     void by_name() {
         pair_up([&](const Opr& opr, bool first) -> std::optional<Hash> {
-            const Graph& graph = first ? a_ : b_;
-            const std::string& name = !opr.name.empty() || opr.outputs.empty() ? opr.name : graph.var(opr.outputs[0]).name;
-            if (name.empty()) return std::nullopt;
+            const std::string& name = name_of(first ? a_ : b_, opr);
+            if (name.empty() || is_constant(opr)) return std::nullopt;
             return mix(hash_text(name), hash_text(opr.type));
         });
+        constants_of_readers();
     }
-    /// Neighbours of matched operators, until nothing more is found.
+    /// Operators below which everything is alike: what follows an operator that only one graph has.
+    void by_downstream() {
+        const std::vector<Hash> of_a = downstream_hashes(a_, own_a_), of_b = downstream_hashes(b_, own_b_);
+        pair_up([&](const Opr& opr, bool first) -> std::optional<Hash> {
+            if (is_constant(opr)) return std::nullopt;
+            return (first ? of_a : of_b)[opr.id.index()];
+        });
+        constants_of_readers();
+    }
+    /// Neighbours of matched operators, until nothing more is found; those that do the same before those that are of the same type.
     void by_place() {
-        bool found = true;
-        while (found) {
-            found = false;
-            // Downwards, then upwards: a chain is found in one round whichever end is matched.
-            for (const Opr& opr : a_.oprs()) found |= !b_of_[opr.id.index()].valid() && place(opr);
-            for (std::size_t i = a_.oprs().size(); i-- > 0;) found |= !b_of_[i].valid() && place(a_.oprs()[i]);
-        }
+        while (walk(true) || walk(false)) {}
+    }
+    /// Constants that nothing matched reads: of one name, else of one content.
+    void rest_of_constants() {
+        pair_up([&](const Opr& opr, bool first) -> std::optional<Hash> {
+            const std::string& name = name_of(first ? a_ : b_, opr);
+            if (name.empty() || !is_constant(opr)) return std::nullopt;
+            return mix(hash_text(name), own(opr, first));
+        });
+        pair_up([&](const Opr& opr, bool first) -> std::optional<Hash> {
+            if (!is_constant(opr)) return std::nullopt;
+            return mix(own(opr, first), content_hash(opr));
+        });
     }
 
     [[nodiscard]] const std::vector<OprId>& b_of() const { return b_of_; }
     [[nodiscard]] const std::vector<OprId>& a_of() const { return a_of_; }
 
 private:
-    /// Pairs unmatched operators with equal keys in order.
+    [[nodiscard]] Hash own(const Opr& opr, bool first) const { return (first ? own_a_ : own_b_)[opr.id.index()]; }
+
+    /// What the operator stores and what its constant inputs hold.
+    static Hash weights_hash(const Graph& graph, const Opr& opr) {
+        Hash h = content_hash(opr);
+        for (const VarId in : opr.inputs)
+            if (const Opr& producer = graph.producer(in); is_constant(producer)) h = mix(h, content_hash(producer));
+        return h;
+    }
+
+    /// Pairs unmatched operators with equal keys. Of several with one key those of one name belong together, then those with the same
+    /// weights; the rest is paired in order.
     template <class Key>
     void pair_up(Key&& key) {
-        std::unordered_map<Hash, std::vector<OprId>> waiting;
-        for (auto it = b_.oprs().rbegin(); it != b_.oprs().rend(); ++it)
-            if (!a_of_[it->id.index()].valid())
-                if (const std::optional<Hash> k = key(*it, false)) waiting[*k].push_back(it->id);
-        for (const Opr& opr : a_.oprs()) {
-            if (b_of_[opr.id.index()].valid()) continue;
-            const std::optional<Hash> k = key(opr, true);
-            if (!k) continue;
-            const auto it = waiting.find(*k);
-            if (it == waiting.end() || it->second.empty()) continue;
-            match(opr.id, it->second.back());
-            it->second.pop_back();
+        struct Bucket {
+            std::vector<OprId> a, b;
+        };
+        std::unordered_map<Hash, Bucket> buckets;
+        for (const Opr& opr : a_.oprs())
+            if (!b_of_[opr.id.index()].valid())
+                if (const std::optional<Hash> k = key(opr, true)) buckets[*k].a.push_back(opr.id);
+        for (const Opr& opr : b_.oprs())
+            if (!a_of_[opr.id.index()].valid())
+                if (const std::optional<Hash> k = key(opr, false))
+                    if (const auto it = buckets.find(*k); it != buckets.end()) it->second.b.push_back(opr.id);
+        for (auto& [k, bucket] : buckets) {
+            if (bucket.a.size() > 1 || bucket.b.size() > 1) {
+                pair_within(bucket.a, bucket.b, [](const Graph& graph, const Opr& opr) -> std::optional<Hash> {
+                    const std::string& name = name_of(graph, opr);
+                    return name.empty() ? std::nullopt : std::optional(hash_text(name));
+                });
+                pair_within(bucket.a, bucket.b, [](const Graph& graph, const Opr& opr) { return std::optional(weights_hash(graph, opr)); });
+            }
+            for (std::size_t i = 0; i < std::min(bucket.a.size(), bucket.b.size()); ++i) match(bucket.a[i], bucket.b[i]);
         }
     }
 
-    /// An unmatched operator of b of the same type that reads, or is read by, the counterpart of a neighbour at the same position.
-    bool place(const Opr& opr) {
+    /// Pairs those with equal keys in order and takes them out of both lists.
+    template <class Key>
+    void pair_within(std::vector<OprId>& as, std::vector<OprId>& bs, Key&& key) {
+        if (as.empty() || bs.empty()) return;
+        std::unordered_map<Hash, std::vector<OprId>> waiting;
+        for (auto it = bs.rbegin(); it != bs.rend(); ++it)
+            if (const std::optional<Hash> k = key(b_, b_.opr(*it))) waiting[*k].push_back(*it);
+        for (const OprId id : as) {
+            const std::optional<Hash> k = key(a_, a_.opr(id));
+            if (!k) continue;
+            const auto it = waiting.find(*k);
+            if (it == waiting.end() || it->second.empty()) continue;
+            match(id, it->second.back());
+            it->second.pop_back();
+        }
+        std::erase_if(as, [this](OprId id) { return b_of_[id.index()].valid(); });
+        std::erase_if(bs, [this](OprId id) { return a_of_[id.index()].valid(); });
+    }
+
+    /// Constants at the same input of operators that are matched.
+    void constants_of_readers() {
+        for (const Opr& reader : a_.oprs())
+            if (b_of_[reader.id.index()].valid()) constants_of(reader, b_.opr(b_of_[reader.id.index()]));
+    }
+    void constants_of(const Opr& x, const Opr& y) {
+        for (std::size_t i = 0; i < std::min(x.inputs.size(), y.inputs.size()); ++i) {
+            const Opr &p = a_.producer(x.inputs[i]), &q = b_.producer(y.inputs[i]);
+            if (is_constant(p) && is_constant(q) && !b_of_[p.id.index()].valid() && fits(p, q, false) &&
+                a_.var(x.inputs[i]).output_index == b_.var(y.inputs[i]).output_index)
+                match(p.id, q.id);
+        }
+    }
+
+    /// Downwards, then upwards: a chain is found in one round whichever end is matched.
+    bool walk(bool strict) {
+        bool found = false;
+        for (const Opr& opr : a_.oprs()) found |= !b_of_[opr.id.index()].valid() && place(opr, strict);
+        for (std::size_t i = a_.oprs().size(); i-- > 0;) found |= !b_of_[i].valid() && place(a_.oprs()[i], strict);
+        return found;
+    }
+
+    /// An unmatched operator of b that fits and reads, or is read by, the counterpart of a neighbour at the same position.
+    bool place(const Opr& opr, bool strict) {
+        const auto take = [&](const Opr& candidate) {
+            match(opr.id, candidate.id);
+            constants_of(opr, candidate);
+            return true;
+        };
         for (std::size_t i = 0; i < opr.inputs.size(); ++i) {
             const Var& read = a_.var(opr.inputs[i]);
             const OprId other = b_of_[read.producer.index()];
             if (!other.valid() || read.output_index >= b_.opr(other).outputs.size()) continue;
             for (OprId consumer : b_.consumers(b_.opr(other).outputs[read.output_index])) {
                 const Opr& candidate = b_.opr(consumer);
-                if (fits(opr, candidate) && i < candidate.inputs.size() && b_.var(candidate.inputs[i]).producer == other) {
-                    match(opr.id, consumer);
-                    return true;
-                }
+                if (fits(opr, candidate, strict) && i < candidate.inputs.size() && b_.var(candidate.inputs[i]).producer == other) return take(candidate);
             }
         }
         for (VarId out : opr.outputs)
@@ -116,19 +240,15 @@ private:
                 const Opr &reader = a_.opr(consumer), &counterpart = b_.opr(other);
                 for (std::size_t i = 0; i < reader.inputs.size() && i < counterpart.inputs.size(); ++i) {
                     if (reader.inputs[i] != out) continue;
-                    const Opr& candidate = b_.producer(counterpart.inputs[i]);
-                    if (fits(opr, candidate)) {
-                        match(opr.id, candidate.id);
-                        return true;
-                    }
+                    if (const Opr& candidate = b_.producer(counterpart.inputs[i]); fits(opr, candidate, strict)) return take(candidate);
                 }
             }
         return false;
     }
 
-    [[nodiscard]] bool fits(const Opr& opr, const Opr& candidate) const {
+    [[nodiscard]] bool fits(const Opr& opr, const Opr& candidate, bool strict) const {
         return !a_of_[candidate.id.index()].valid() && candidate.type == opr.type && candidate.type_id == opr.type_id &&
-               candidate.outputs.size() == opr.outputs.size();
+               candidate.outputs.size() == opr.outputs.size() && (!strict || own(opr, true) == own(candidate, false));
     }
     void match(OprId a, OprId b) {
         b_of_[a.index()] = b;
@@ -137,6 +257,7 @@ private:
 
     const Graph& a_;
     const Graph& b_;
+    std::vector<Hash> own_a_, own_b_;
     std::vector<OprId> b_of_, a_of_;
 };
 
@@ -190,7 +311,9 @@ Expected<GraphDiff> diff_graphs(const Graph& a, const Graph& b, const CancelToke
     Matcher matcher(a, b);
     matcher.by_upstream();
     matcher.by_name();
+    matcher.by_downstream();
     matcher.by_place();
+    matcher.rest_of_constants();
 
     GraphDiff diff;
     diff.b_of = matcher.b_of();

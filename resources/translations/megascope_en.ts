@@ -140,10 +140,27 @@
         </translation>
     </message>
     <message numerus="yes">
-        <source>%n operators between %1 and %2</source>
+        <source>%n operators on all ways (shortest: %1): %2 → %3</source>
         <translation>
-            <numerusform>%n operator between %1 and %2</numerusform>
-            <numerusform>%n operators between %1 and %2</numerusform>
+            <numerusform>%n operator on all ways (shortest: %1): %2 → %3</numerusform>
+            <numerusform>%n operators on all ways (shortest: %1): %2 → %3</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n steps</source>
+        <translation>
+            <numerusform>%n step</numerusform>
+            <numerusform>%n steps</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>megascope::Inspector</name>
+    <message numerus="yes">
+        <source>%n operators</source>
+        <translation>
+            <numerusform>%n operator</numerusform>
+            <numerusform>%n operators</numerusform>
         </translation>
     </message>
 </context>

@@ -9,14 +9,16 @@
 
 #include "app/gui/find_anything.h"
 #include "app/gui/graph_controller.h"
+#include "app/gui/graph_export_controller.h"
 #include "app/gui/main_window.h"
 #include "graph/traversal.h"
 #include "tests/views/sample_model.h"
+#include "views/common/error_bar.h"
 #include "views/graph/execution_order_view.h"
 #include "views/graph/find_panel.h"
-#include "views/graph/graph_export.h"
 #include "views/graph/graph_picture.h"
 #include "views/graph/graph_view.h"
+#include "views/table/bookmarks.h"
 
 using namespace megascope;
 
@@ -109,11 +111,11 @@ private slots:
             window.selection()->select(Pick::of(OprId(9U)));
             window.graphTools()->toggleBookmark();
             window.graphTools()->toggleBookmark();
-            QCOMPARE(window.graphTools()->bookmarks(), std::vector<OprId>{OprId(7U)});
+            QCOMPARE(window.graphTools()->bookmarks()->oprs(), std::vector<OprId>{OprId(7U)});
         }
         MainWindow window(make_local_runner());
         open(window);
-        QCOMPARE(window.graphTools()->bookmarks(), std::vector<OprId>{OprId(7U)});
+        QCOMPARE(window.graphTools()->bookmarks()->oprs(), std::vector<OprId>{OprId(7U)});
     }
 
     void theOrderFollowsTheSelectionAndMakesIt() {
@@ -131,18 +133,27 @@ private slots:
         QCOMPARE(window.selection()->current(), Pick::of(var));
     }
 
-    void aPngThatIsTooLargeSaysSo() {
+    void exportsAreJobsThatLeaveTheWindowFree() {
         MainWindow window(make_local_runner());
         open(window);
-        const PngSize size = window.graphView()->pngSize(100);
-        QVERIFY(size.scale < 100);
         QTemporaryDir dir;
-        const auto refused = window.graphView()->exportTo(dir.filePath("x.png"), 100);
-        QVERIFY(!refused);
-        QVERIFY2(refused.error().message.find("pixels") != std::string::npos, refused.error().message.c_str());
-        QVERIFY(!QFile::exists(dir.filePath("x.png")));
-        QVERIFY(window.graphView()->exportTo(dir.filePath("y.png"), 0.5));
-        QVERIFY(QImage(dir.filePath("y.png")).width() > 20);
+        QSignalSpy written(window.graphExport(), &GraphExportController::written);
+        window.graphExport()->writeTo(dir.filePath("whole.svg"));
+        QVERIFY(!window.jobs()->idle());
+        QTRY_COMPARE(written.size(), 1);
+        window.graphExport()->writeTo(dir.filePath("view.pdf"), false);
+        QTRY_COMPARE(written.size(), 2);
+        window.graphExport()->writeTo(dir.filePath("view.png"), false);
+        QTRY_COMPARE(written.size(), 3);
+        // What is on the screen, and the legend below.
+        const QSize sight = window.graphView()->sight().size() * window.graphView()->devicePixelRatioF();
+        const QSize picture = QImage(dir.filePath("view.png")).size();
+        QCOMPARE(picture.width(), sight.width());
+        QVERIFY(picture.height() >= sight.height());
+        QVERIFY(QFile::exists(dir.filePath("whole.svg")));
+        window.graphExport()->writeTo("/nowhere/at/all.svg");
+        QTRY_VERIFY(window.errorBar()->isVisible());
+        QVERIFY2(window.errorBar()->sentence().contains("/nowhere/at/all.svg"), qPrintable(window.errorBar()->sentence()));
     }
 
     void nothingFoundSaysSo() {

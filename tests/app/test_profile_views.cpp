@@ -71,10 +71,12 @@ private slots:
     void anOpenModelIsPlannedAndAProfileAddsWhatItRecorded() {
         openModel();
         auto* panel = window_->findChild<MemoryPanel*>();
+        QTRY_VERIFY(window_->settled());
+        QVERIFY(panel->rows().empty()); // nobody looks yet
+        window_->showView(MainWindow::View::memory);
         QTRY_VERIFY(panel->rows().size() >= 6);
         QVERIFY(panel->rows()[0].map->peak > 0);
         // A block selects its var everywhere.
-        window_->showView(MainWindow::View::memory);
         panel->ownerTable()->selectRow(0);
         const Pick pick = window_->selection()->current();
         QVERIFY(pick.var.valid());

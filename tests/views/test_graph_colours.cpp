@@ -12,6 +12,7 @@
 #include "views/common/theme.h"
 #include "views/graph/colour_bar.h"
 #include "views/graph/colour_ramp.h"
+#include "views/graph/graph_export.h"
 #include "views/graph/graph_view.h"
 #include "views/graph/minimap.h"
 #include "views/test_graph_support.h"
@@ -369,9 +370,9 @@ private slots:
 
     void picturesHaveTheLegend() {
         show(real_graph(generate_graph("resnet", 30)));
-        const QImage plain = view_->wholeImage();
+        const QImage plain = *graph_image(*view_->drawing(), 1);
         view_->setMarks(std::vector<std::uint8_t>(view_->picture()->graph().oprs().size(), 1), {{"alpha", QColor(1, 2, 250), {}}, {"beta", QColor(250, 2, 1), {}}}, "Class");
-        const QImage with = view_->wholeImage(), seen = view_->image();
+        const QImage with = *graph_image(*view_->drawing(), 1), seen = view_->image();
         QVERIFY(with.height() > plain.height());
         QVERIFY(seen.height() > view_->sight().height() * seen.devicePixelRatio());
         // No box has the second class: its colour is in the legend alone, below the drawing.
@@ -384,9 +385,9 @@ private slots:
         QVERIFY(has(with, plain.height() - 20, QColor(250, 2, 1).rgb()));
         QVERIFY(!has(plain, 0, QColor(250, 2, 1).rgb()));
         QVERIFY(has(seen, view_->sight().height(), QColor(250, 2, 1).rgb()));
-        QCOMPARE(std::ceil(view_->pngSize(1).height), static_cast<double>(with.height()));
+        QCOMPARE(std::ceil(png_size(*view_->drawing(), 1).height), static_cast<double>(with.height()));
         view_->setColumn(numbers(), "Time", true);
-        const QImage ramp = view_->wholeImage();
+        const QImage ramp = *graph_image(*view_->drawing(), 1);
         int strip = 0; // pixels as light and yellow as the end of the ramp, which no category is
         for (int y = plain.height() - 20; y < ramp.height(); ++y)
             for (int x = 0; x < ramp.width(); ++x) {

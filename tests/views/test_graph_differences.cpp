@@ -1,6 +1,10 @@
 #include <QtTest>
 
+#include <QDir>
+
+#include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "opr/param_registry.h"
 #include "views/graph/difference_table_model.h"
@@ -78,6 +82,50 @@ private slots:
         QCOMPARE((*found)->list[1].kind, GraphDifference::Kind::only_b);
         QCOMPARE((*found)->list[1].b, OprId(3U));
         QCOMPARE((*found)->count(GraphDifference::Kind::only_b), std::size_t{1});
+    }
+
+    void optimizationIsFoundAsWhatItDoes() {
+        // A network as it was recorded, and with convolution, batch norm and activation fused into one operator: which types stand on
+        // one side only follows from the files alone, and nothing else may.
+        const QString folder = QStringLiteral(MEGASCOPE_REFERENCE_DATA "/ref/nets/");
+        if (!QDir(folder).exists()) QSKIP("The reference material is not there.");
+        for (const char* net : {"smallcnn", "resnet18_w4", "vgg_tiny", "mobilenetv2_tiny"}) {
+            const auto open = [&](const char* name) {
+                const auto file = MappedFile::open((folder + net + '/' + name + ".mge").toStdString());
+                return (*read_model(*file))->main().graph;
+            };
+            const auto a = open("noopt"), b = open("fuse");
+            const auto d = *find_differences(*a, nullptr, *b, nullptr, {}, {});
+            std::map<std::string, int> kinds_a, kinds_b, only_a, only_b;
+            for (const Opr& opr : a->oprs()) ++kinds_a[a->type_text(opr.id)];
+            for (const Opr& opr : b->oprs()) ++kinds_b[b->type_text(opr.id)];
+            for (const OprId id : d->diff.only_a) ++only_a[a->type_text(id)];
+            for (const OprId id : d->diff.only_b) ++only_b[b->type_text(id)];
+            // A convolution whose batch norm went into its filter alone (before a residual addition) has another name and neighbours of
+            // another kind: it may stand on both sides.
+            const int left = only_b["Convolution"];
+            QVERIFY(left <= kinds_b["Convolution"]);
+            QCOMPARE(only_a["Convolution"] - left, kinds_a["Convolution"] - kinds_b["Convolution"]);
+            QCOMPARE(only_a["BatchNorm"], kinds_a["BatchNorm"] - kinds_b["BatchNorm"]);
+            QCOMPARE(only_b["ConvBiasForward"], kinds_b["ConvBiasForward"] - kinds_a["ConvBiasForward"]);
+            QVERIFY(only_b["ConvBiasForward"] > 1);
+            for (const char* kept : {"MatrixMul", "Reduce", "AdaptivePooling", "Pooling", "Host2DeviceCopy"}) {
+                QCOMPARE(only_a[kept], std::max(0, kinds_a[kept] - kinds_b[kept]));
+                QCOMPARE(only_b[kept], std::max(0, kinds_b[kept] - kinds_a[kept]));
+            }
+            // The classifier's weights are the same on both sides, whatever stands before it.
+            for (const OprMatch& m : d->diff.matches)
+                if (a->type_text(m.a) == "MatrixMul")
+                    for (std::size_t i = 0; i < a->opr(m.a).inputs.size(); ++i) {
+                        const OprId weight = a->var(a->opr(m.a).inputs[i]).producer;
+                        if (a->opr(weight).tensors.empty()) continue;
+                        const OprId other = d->diff.b_of[weight.index()];
+                        QCOMPARE(other, b->var(b->opr(m.b).inputs[i]).producer);
+                        const StoredTensor &x = a->opr(weight).tensors[0], &y = b->opr(other).tensors[0];
+                        QVERIFY(x.data_size == y.data_size && std::memcmp(x.data.get(), y.data.get(), x.data_size) == 0);
+                    }
+            QVERIFY(find_differences(*a, nullptr, *a, nullptr, {}, {}).value()->list.empty());
+        }
     }
 
     void otherShapesOfEqualOperatorsAreADifferenceOfTheirOwn() {

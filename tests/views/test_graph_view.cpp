@@ -1,10 +1,6 @@
 #include <QtTest>
 
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <QSignalSpy>
-#include <QTemporaryDir>
 #include <QWheelEvent>
 
 #include <cmath>
@@ -378,56 +374,6 @@ private slots:
         QCOMPARE(selected.size(), 4);
         const std::vector<std::uint32_t> expected = {2, 4, 2, 4};
         for (int i = 0; i < 4; ++i) QCOMPARE(selected[i][0].value<OprId>(), OprId(expected[static_cast<std::size_t>(i)]));
-    }
-
-    void exportsHoldTheWholeGraph_data() {
-        QTest::addColumn<QString>("suffix");
-        for (const char* s : {"svg", "pdf", "png", "dot", "json"}) QTest::newRow(s) << QString(s);
-    }
-    void exportsHoldTheWholeGraph() {
-        QFETCH(QString, suffix);
-        show(real_graph(generate_graph("resnet", 200)));
-        QTemporaryDir folder;
-        const QString path = folder.filePath("graph." + suffix);
-        const auto done = view_->exportTo(path);
-        QVERIFY2(done, done ? "" : done.error().text().c_str());
-        QFile file(path);
-        QVERIFY(file.open(QIODevice::ReadOnly));
-        const QByteArray bytes = file.readAll();
-        const LayoutRect& all = view_->picture()->layout.bounds;
-        if (suffix == "svg") {
-            // Far more is drawn than the view shows: every box of the drawing has its title.
-            std::size_t titles = 0;
-            for (const SceneNode& n : view_->picture()->scene.nodes) titles += n.kind != SceneNode::Kind::output;
-            QVERIFY(bytes.count("<text") >= static_cast<qsizetype>(titles));
-        } else if (suffix == "png") {
-            const QImage image(path);
-            QCOMPARE(image.width(), static_cast<int>(std::ceil(all.width + 40)));
-            QCOMPARE(image.height(), static_cast<int>(std::ceil(all.height + 40)));
-            // The last box is in the picture.
-            const LayoutRect& last = view_->picture()->layout.nodes[nodeOf(static_cast<std::uint32_t>(view_->picture()->graph().oprs().size() - 1))];
-            QVERIFY(image.pixelColor(static_cast<int>(last.x + 26), static_cast<int>(last.center_y() + 20)) != QColor(Qt::white));
-        } else if (suffix == "pdf") {
-            QVERIFY(bytes.startsWith("%PDF"));
-        } else if (suffix == "json") {
-            const QJsonObject o = QJsonDocument::fromJson(bytes).object();
-            QCOMPARE(static_cast<std::size_t>(o["operators"].toArray().size()), view_->picture()->graph().oprs().size());
-            QCOMPARE(static_cast<std::size_t>(o["vars"].toArray().size()), view_->picture()->graph().vars().size());
-        } else {
-            std::size_t inputs = 0;
-            for (const Opr& opr : view_->picture()->graph().oprs()) inputs += opr.inputs.size();
-            QCOMPARE(static_cast<std::size_t>(bytes.count(" -> ")), inputs);
-        }
-    }
-
-    void exportsToNowhereSayWhy() {
-        show(small_graph());
-        const auto folder = view_->exportTo("/nonexistent/folder/graph.svg");
-        QVERIFY(!folder);
-        QCOMPARE(folder.error().code, ErrorCode::io);
-        const auto suffix = view_->exportTo("graph.bmp");
-        QVERIFY(!suffix);
-        QCOMPARE(suffix.error().code, ErrorCode::invalid_argument);
     }
 
     void graphvizRefusesLargeDrawingsInASentence() {

@@ -1,6 +1,7 @@
 #include <QSignalSpy>
 #include <QtTest>
 
+#include "views/common/selected_set.h"
 #include "views/common/selection.h"
 
 using namespace megascope;
@@ -71,6 +72,42 @@ private slots:
             ++steps;
         }
         QCOMPARE(steps, Selection::historyLimit - 1);
+    }
+
+    void severalAreTwoOrMore() {
+        Selection selection;
+        SelectedSet set(&selection);
+        QSignalSpy changed(&set, &SelectedSet::changed);
+        const auto id = [](std::uint32_t i) { return OprId(i); };
+        set.set({id(5)});
+        QVERIFY(set.oprs().empty() && selection.current() == Pick::of(id(5)));
+        QCOMPARE(changed.size(), 0);
+        set.add({id(9), id(2), id(9)});
+        QCOMPARE(set.oprs(), (std::vector<OprId>{id(2), id(5), id(9)}));
+        QVERIFY(selection.current() == Pick::of(id(5))); // it is one of them
+        selection.select(Pick::of(id(9)));
+        QCOMPARE(set.oprs().size(), std::size_t(3));
+        set.toggle({id(5)});
+        QCOMPARE(set.oprs(), (std::vector<OprId>{id(2), id(9)}));
+        set.toggle({id(2)});
+        QVERIFY(set.oprs().empty() && selection.current() == Pick::of(id(9)));
+    }
+
+    void anotherSelectionEndsThem() {
+        Selection selection;
+        SelectedSet set(&selection);
+        selection.select(Pick::of(OprId(1U)));
+        set.set({OprId(3U), OprId(4U)});
+        QVERIFY(selection.current().empty()); // it was not among them
+        QCOMPARE(set.oprs().size(), std::size_t(2));
+        selection.select(Pick::of(OprId(7U)));
+        QVERIFY(set.oprs().empty());
+        set.set({OprId(3U), OprId(4U)});
+        selection.clear();
+        QCOMPARE(set.oprs().size(), std::size_t(2)); // it was clear already
+        selection.select(Pick::of(OprId(3U)));
+        selection.clear();
+        QVERIFY(set.oprs().empty());
     }
 
     void resetForgetsSelectionHoverAndHistory() {

@@ -12,6 +12,8 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 #include "views/common/icon.h"
 #include "views/common/number_text.h"
 #include "views/graph/graph_view.h"
@@ -56,14 +58,17 @@ FindPanel::FindPanel(GraphView* view)
     list_->setFrameShape(QFrame::NoFrame);
     list_->setUniformItemSizes(true);
     list_->setTextElideMode(Qt::ElideMiddle);
+    list_->setSelectionMode(QAbstractItemView::ExtendedSelection);
     const auto button = [this](const QString& text, const QString& tip, auto slot) {
         auto* b = new QToolButton(this);
         b->setText(text);
         b->setToolTip(tip);
         b->setAutoRaise(true);
+        b->setAccessibleName(text);
         connect(b, &QToolButton::clicked, this, slot);
         return b;
     };
+    all_ = button(tr("Select all"), tr("Select all hits together (Ctrl+A in the list)"), &FindPanel::selectAll);
     isolate_->setText(tr("Isolate"));
     isolate_->setToolTip(tr("Draw only what was found and its neighbours"));
     isolate_->setCheckable(true);
@@ -76,6 +81,7 @@ FindPanel::FindPanel(GraphView* view)
     bar->addWidget(count_, 1);
     bar->addWidget(button(tr("Previous"), tr("The hit before (Shift+F3)"), &FindPanel::previous));
     bar->addWidget(button(tr("Next"), tr("The next hit (F3, Enter)"), &FindPanel::next));
+    bar->addWidget(all_);
     bar->addWidget(isolate_);
     bar->addWidget(button(tr("Copy"), tr("Copy the names of all hits"), &FindPanel::copyNames));
     auto* layout = new QVBoxLayout(this);
@@ -91,11 +97,16 @@ FindPanel::FindPanel(GraphView* view)
     delay_.setInterval(120);
     connect(edit_, &QLineEdit::textChanged, &delay_, qOverload<>(&QTimer::start));
     connect(&delay_, &QTimer::timeout, this, &FindPanel::search);
-    connect(list_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& index) {
-        if (!index.isValid()) return;
-        const OprId opr = model_->found()[static_cast<std::size_t>(index.row())];
-        view_->setSelectedOpr(opr);
-        emit view_->oprSelected(opr);
+    connect(list_->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this](const QItemSelection& added) {
+        const std::vector<OprId> oprs = chosen();
+        const QModelIndex current = list_->currentIndex();
+        if (!added.isEmpty() && current.isValid() && list_->selectionModel()->isSelected(current)) {
+            const OprId opr = model_->found()[static_cast<std::size_t>(current.row())];
+            // Told first: who listens remembers what was in sight before the view moves.
+            emit view_->oprSelected(opr);
+            view_->setSelectedOpr(opr);
+        }
+        emit severalPicked(oprs.size() < 2 ? std::vector<OprId>() : oprs);
     });
     connect(view_, &GraphView::focusModeChanged, isolate_, &QToolButton::setChecked);
     hide();
@@ -159,6 +170,7 @@ void FindPanel::showResult(const QString& sentence) {
     count_->setText(sentence);
     count_->setToolTip(sentence);
     list_->setVisible(model_->rowCount() > 0);
+    all_->setEnabled(model_->rowCount() > 0);
     isolate_->setEnabled(model_->rowCount() > 0 || isolate_->isChecked());
     place();
 }
@@ -187,19 +199,34 @@ void FindPanel::isolate() {
     if (view_->inFocusMode()) {
         view_->showOnly({}, {});
     } else if (!found().empty()) {
-        std::vector<std::uint8_t> only(facts_->graph->oprs().size(), 0);
-        for (const OprId opr : found()) {
-            const auto near = neighbourhood(*facts_->graph, opr, 1);
-            for (std::size_t i = 0; i < near.size(); ++i) only[i] |= near[i];
-        }
-        view_->showOnly(std::move(only), found().front());
+        std::vector<OprId> oprs = chosen();
+        if (oprs.size() < 2) oprs = found();
+        view_->showOnly(neighbourhood(*facts_->graph, oprs, 1), oprs.front());
     }
     isolate_->setChecked(view_->inFocusMode());
 }
 
+std::vector<OprId> FindPanel::chosen() const {
+    std::vector<int> rows;
+    for (const QItemSelectionRange& range : list_->selectionModel()->selection())
+        for (int row = range.top(); row <= range.bottom(); ++row) rows.push_back(row);
+    std::sort(rows.begin(), rows.end());
+    std::vector<OprId> oprs;
+    oprs.reserve(rows.size());
+    for (const int row : rows) oprs.push_back(model_->found()[static_cast<std::size_t>(row)]);
+    return oprs;
+}
+
+void FindPanel::selectAll() {
+    if (model_->rowCount() == 1) return next();
+    list_->selectAll();
+}
+
 void FindPanel::copyNames() const {
+    std::vector<OprId> oprs = chosen();
+    if (oprs.size() < 2) oprs = found();
     QString lines;
-    for (const OprId opr : found()) lines += text(facts_->graph->display_name(opr)) + QLatin1Char('\n');
+    for (const OprId opr : oprs) lines += text(facts_->graph->display_name(opr)) + QLatin1Char('\n');
     QGuiApplication::clipboard()->setText(lines);
 }
 
@@ -207,6 +234,10 @@ bool FindPanel::eventFilter(QObject* object, QEvent* event) {
     if (object == view_ && event->type() == QEvent::Resize && isVisible()) place();
     if (event->type() == QEvent::KeyPress && object != view_) {
         const auto* key = static_cast<QKeyEvent*>(event);
+        if (object == list_ && key->matches(QKeySequence::Copy)) {
+            copyNames();
+            return true;
+        }
         switch (key->key()) {
         case Qt::Key_Escape: close(); return true;
         case Qt::Key_Return:

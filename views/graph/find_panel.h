@@ -53,14 +53,24 @@ public slots:
     void close();
     void next();
     void previous();
-    /// Draws only what was found and its neighbours; once more: everything.
+    /// Draws only what was found, or of it what is selected together, and its neighbours; once more: everything.
     void isolate();
+    /// Of the selected rows; of all hits when at most one is selected.
     void copyNames() const;
+
+    /// Selects all hits together.
+    void selectAll();
+
+signals:
+    /// Rows of the list are selected together; fewer than two: none are.
+    void severalPicked(std::vector<megascope::OprId> oprs);
 
 protected:
     bool eventFilter(QObject* object, QEvent* event) override;
 
 private:
+    /// What rows of the list are selected, in the list's order.
+    [[nodiscard]] std::vector<OprId> chosen() const;
     void search();
     void showResult(const QString& sentence);
     void place();
@@ -73,7 +83,8 @@ private:
     QLabel* count_;
     QListView* list_;
     QToolButton* isolate_;
-    QTimer delay_;
+    QToolButton* all_;
+    QTimer delay_{this};
 };
 
 } // namespace megascope

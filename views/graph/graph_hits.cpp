@@ -144,10 +144,12 @@ std::vector<std::uint8_t> relations(const GraphPicture& p, const std::vector<std
     return relation;
 }
 
-std::vector<std::uint8_t> neighbourhood(const Graph& graph, OprId opr, int steps) {
+std::vector<std::uint8_t> neighbourhood(const Graph& graph, OprId opr, int steps) { return neighbourhood(graph, std::vector<OprId>{opr}, steps); }
+
+std::vector<std::uint8_t> neighbourhood(const Graph& graph, const std::vector<OprId>& oprs, int steps) {
     std::vector<std::uint8_t> near(graph.oprs().size(), 0);
-    std::vector<OprId> ring{opr}, next;
-    near[opr.index()] = 1;
+    std::vector<OprId> ring = oprs, next;
+    for (const OprId opr : oprs) near[opr.index()] = 1;
     const auto reach = [&](OprId other) {
         if (near[other.index()]) return;
         near[other.index()] = 1;

@@ -31,5 +31,7 @@ enum class Walk { up, down, left, right };
 /// By OprId: 1 for the operators within `steps` connections of `opr`, up or down, constants and shape computations of those
 /// included.
 [[nodiscard]] std::vector<std::uint8_t> neighbourhood(const Graph& graph, OprId opr, int steps);
+/// The same around several.
+[[nodiscard]] std::vector<std::uint8_t> neighbourhood(const Graph& graph, const std::vector<OprId>& oprs, int steps);
 
 } // namespace megascope

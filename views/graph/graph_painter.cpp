@@ -35,6 +35,8 @@ void GraphPainter::paint(QPainter& painter, const GraphTransform& transform, con
     area_ = area;
     visible_ = t_.to_layout(area);
     ratio_ = painter.device() ? painter.device()->devicePixelRatioF() : 1;
+    done_ = 0;
+    total_ = p_.scene.edges.size() + p_.scene.nodes.size(); // more than touch a part of the drawing
     painter.fillRect(area, style_.background);
     painter.setOpacity(options_.opacity);
     painter.setRenderHint(QPainter::Antialiasing, true);
@@ -62,6 +64,8 @@ void GraphPainter::paint(QPainter& painter, const GraphTransform& transform, con
     }
     painter.setOpacity(1);
 }
+
+bool GraphPainter::step() { return !options_.go_on || (++done_ & 0x3ff) != 0 || options_.go_on(std::min(done_, total_), total_); }
 
 QRectF GraphPainter::snapped(const QRectF& r) const {
     const auto snap = [this](double v) { return std::round(v * ratio_) / ratio_; };
@@ -179,6 +183,7 @@ void GraphPainter::edges(QPainter& painter) {
     std::vector<std::pair<std::uint32_t, int>> marks;
     std::unordered_map<std::uint32_t, int> drawn; // first points of bundles -> strongest look so far
     for (const std::uint32_t e : list) {
+        if (!step()) return;
         const EdgeRoute& route = p_.layout.edges[e];
         if (route.count == 0) continue;
         const int kind = batch_of(e);
@@ -319,6 +324,7 @@ void GraphPainter::boxes(QPainter& painter) {
     }
     std::sort(list.begin(), list.end());
     for (const std::uint32_t i : list) {
+        if (!step()) return;
         if (options_.gliding) painter.setOpacity(options_.opacity * options_.gliding->at(i).visible);
         box(painter, i);
     }
@@ -327,7 +333,7 @@ void GraphPainter::boxes(QPainter& painter) {
 void GraphPainter::box(QPainter& painter, std::uint32_t i) {
     const SceneNode& node = p_.scene.nodes[i];
     const QRectF r = snapped(t_.to_device(rect_of(i)));
-    const bool selected = highlight_.node == i, hovered = highlight_.hovered == i;
+    const bool selected = highlight_.node == i || (!highlight_.several.empty() && highlight_.several[i] != 0), hovered = highlight_.hovered == i;
     const bool hit = !highlight_.found.empty() && highlight_.found[i] != 0;
     QColor fill = fill_of(i), outline = outline_of(i);
     const QColor on_fill = options_.colours.empty() || !options_.colours[i] ? style_.text : readableOn(fill);

@@ -5,6 +5,7 @@
 #include <QRectF>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -40,6 +41,7 @@ struct GraphHighlight {
     VarId var;                              ///< selected: its edges are strong
     std::vector<std::uint8_t> relation;     ///< by node, empty without a selection
     std::vector<std::uint8_t> found;        ///< by node, empty without a search
+    std::vector<std::uint8_t> several;      ///< by node: selected together with others; empty when at most one is selected
 };
 
 struct GraphPaintOptions {
@@ -55,6 +57,8 @@ struct GraphPaintOptions {
     };
     const std::unordered_map<std::uint32_t, Gliding>* gliding = nullptr;
     double arrived = 1;
+    /// Asked now and then while a long drawing is painted, with how many of its parts are done: false leaves the rest out.
+    std::function<bool(std::size_t done, std::size_t total)> go_on;
 };
 
 /// Paints what is visible of a picture. Detail follows the scale: text, then boxes, then density. Stateless between calls.
@@ -86,6 +90,8 @@ private:
     void box(QPainter& painter, std::uint32_t node);
     void box_text(QPainter& painter, std::uint32_t node, const QColor& text, const QColor& dimmed);
     void density(QPainter& painter);
+    /// False when the rest is to be left out.
+    [[nodiscard]] bool step();
     [[nodiscard]] QColor fill_of(std::uint32_t node) const;
     [[nodiscard]] const LayoutRect& rect_of(std::uint32_t node) const;
     [[nodiscard]] QColor outline_of(std::uint32_t node) const;
@@ -104,6 +110,7 @@ private:
     QRectF area_;
     LayoutRect visible_;
     double ratio_ = 1; ///< device pixels per logical pixel
+    std::size_t done_ = 0, total_ = 0;
 };
 
 } // namespace megascope

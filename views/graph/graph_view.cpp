@@ -71,6 +71,8 @@ void GraphView::setGraph(std::shared_ptr<const Graph> graph, std::shared_ptr<con
         selected_var_ = {};
         selected_group_ = {};
         found_.clear();
+        several_.clear();
+        bookmarks_.clear();
         const bool narrowed = inFocusMode();
         request_.scene.only.clear();
         if (narrowed) emit focusModeChanged(false);
@@ -142,12 +144,15 @@ void GraphView::showPicture(std::shared_ptr<const GraphPicture> picture) {
     request_.choose_expansion = false;
     highlight_.hovered.reset();
     applyColours();
+    applySeveral();
     applySelection();
     applyFound();
     minimap_->setPicture(picture_, paint_);
     motion_.stop();
     if (keep_ == Keep::start) {
         showStart();
+    } else if (keep_ == Keep::place) {
+        setTransform(place_);
     } else if (keep_ == Keep::anchor) {
         if (const auto point = anchorPoint(anchor)) {
             GraphTransform t = transform_;
@@ -324,12 +329,18 @@ void GraphView::showOnly(std::vector<std::uint8_t> only, OprId middle) {
     if (was != is) emit focusModeChanged(is);
 }
 
-Expected<void> GraphView::exportTo(const QString& path, double png_scale) const {
-    if (!picture_) return fail(ErrorCode::invalid_argument, "No graph is shown that could be written.");
-    return export_graph(*picture_, style_, fonts_, paint_, path, png_scale);
+std::optional<GraphDrawing> GraphView::drawing(bool whole) const {
+    if (!picture_) return std::nullopt;
+    GraphDrawing drawing{picture_, style_, fonts_, paint_, {}, std::nullopt};
+    drawing.options.gliding = nullptr; // at rest
+    drawing.options.arrived = drawing.options.opacity = 1;
+    if (!whole) {
+        drawing.highlight = highlight_;
+        drawing.highlight.hovered.reset();
+        drawing.part = transform_.to_layout(QRectF(sight()));
+    }
+    return drawing;
 }
-
-PngSize GraphView::pngSize(double scale) const { return png_size(*picture_, fonts_, paint_, scale); }
 
 QImage GraphView::image() const {
     const double ratio = devicePixelRatioF();
@@ -348,8 +359,6 @@ QImage GraphView::image() const {
     }
     return image;
 }
-
-QImage GraphView::wholeImage(double scale) const { return picture_ ? graph_image(*picture_, style_, fonts_, paint_, scale) : QImage(); }
 
 void GraphView::applyFound() {
     highlight_.found.clear();
@@ -383,6 +392,13 @@ void GraphView::applySelection() {
                 highlight_.node = i;
                 upstream_of = downstream_of = {i};
             }
+    }
+    if (!several_.empty()) {
+        // What feeds any of them and what reads any of them.
+        upstream_of.clear();
+        for (std::uint32_t i = 0; i < highlight_.several.size(); ++i)
+            if (highlight_.several[i]) upstream_of.push_back(i);
+        downstream_of = upstream_of;
     }
     if (!upstream_of.empty() || !downstream_of.empty()) highlight_.relation = relations(*picture_, upstream_of, downstream_of);
 }

@@ -83,14 +83,22 @@ public:
     /// Where an operator's box has its top middle, in layout units; nothing when no box shows it.
     [[nodiscard]] std::optional<LayoutPoint> topOf(OprId opr) const;
 
-    /// Writes the whole drawing or graph; see graph_export.h. `png_scale` 0: as large as fits, at most 1.
-    [[nodiscard]] Expected<void> exportTo(const QString& path, double png_scale = 0) const;
-    /// Pixels of a PNG of the whole drawing at a scale, and which scale is possible; see graph_export.h. Precondition: a picture.
-    [[nodiscard]] PngSize pngSize(double scale) const;
+    /// What is drawn, to be written by a job: the whole drawing, or what the view shows of it with everything that stands out there.
+    /// Nothing without a picture.
+    [[nodiscard]] std::optional<GraphDrawing> drawing(bool whole = true) const;
     /// What the view shows right now as a picture, with its legend below.
     [[nodiscard]] QImage image() const;
-    /// The whole drawing as a picture with `scale` pixels per layout unit; null when it is too large.
-    [[nodiscard]] QImage wholeImage(double scale = 1) const;
+    /// What the view shows, to come back to it: where, what is open, what is left out.
+    struct Place {
+        GraphTransform transform;
+        std::vector<std::uint8_t> expanded, only;
+        OprId focus;
+        int neighbours = 2;
+    };
+    /// Nothing without a picture.
+    [[nodiscard]] std::optional<Place> place() const;
+    /// How operators that were picked at once join those that are selected together.
+    enum class Several { only, more, toggle };
     /// Only a part of the graph is drawn.
     [[nodiscard]] bool inFocusMode() const { return !request_.scene.only.empty(); }
     [[nodiscard]] OprId focus() const { return focus_; }
@@ -116,6 +124,12 @@ public slots:
     void setSelectedOpr(megascope::OprId opr);
     void setSelectedVar(megascope::VarId var);
     void clearSelection();
+    /// Marks operators that are selected together; empty = none. The selection itself stays what it is.
+    void setSeveral(const std::vector<megascope::OprId>& oprs);
+    /// Puts a small flag on the boxes of these operators.
+    void setBookmarks(const std::vector<megascope::OprId>& oprs);
+    /// Shows again what a view of the same graph showed.
+    void showPlace(const megascope::GraphView::Place& place);
     /// Marks operators that a search found; empty = none.
     void setFound(const std::vector<megascope::OprId>& oprs);
     /// Selects the next (or previous) of the marked operators, round and round, and sends `oprSelected`.
@@ -174,6 +188,9 @@ signals:
     void varSelected(megascope::VarId var);
     void groupSelected(megascope::GroupId group);
     void selectionCleared();
+    /// Boxes were clicked with Ctrl, framed, or walked over with Shift; a collapsed group stands for all its operators. A plain click
+    /// sends none: nothing is selected together any more.
+    void severalPicked(const std::vector<megascope::OprId>& oprs, megascope::GraphView::Several how);
     void hovered(megascope::OprId opr); ///< invalid: none
     void busyChanged(bool busy);
     void pictureChanged();
@@ -201,7 +218,7 @@ protected:
     bool eventFilter(QObject* object, QEvent* event) override;
 
 private:
-    enum class Keep { start, anchor, nothing };
+    enum class Keep { start, anchor, place, nothing };
     struct Anchor {
         OprId opr;
         GroupId group;
@@ -222,6 +239,11 @@ private:
     void coloursChanged();
     void placeBar();
     void applyFound();
+    void applySeveral();
+    void paintFlags(QPainter& painter) const;
+    void paintBand(QPainter& painter) const;
+    void pickBand(megascope::GraphView::Several how);
+    [[nodiscard]] std::vector<OprId> oprsOf(std::uint32_t node) const;
     void reveal(OprId opr);
     void bringIntoView(const LayoutRect& rect);
     void select(const GraphHit& hit);
@@ -270,8 +292,8 @@ private:
     std::optional<Anchor> anchor_;
     bool busy_ = false;
     bool dimmed_ = false;
-    QTimer dim_timer_;
-    QVariantAnimation motion_;
+    QTimer dim_timer_{this};
+    QVariantAnimation motion_{this};
     GraphTransform motion_from_, motion_to_;
     bool animated_ = true;
     QVariantAnimation glide_motion_;
@@ -283,7 +305,8 @@ private:
     VarId selected_var_;
     GroupId selected_group_;
     bool reveal_after_layout_ = false;
-    std::vector<OprId> found_;
+    std::vector<OprId> found_, several_, bookmarks_;
+    GraphTransform place_; ///< where Keep::place leads
     OprId focus_; ///< valid in focus mode around one operator
     int neighbours_ = 2;
 
@@ -305,6 +328,7 @@ private:
     QPointF last_;
     bool pressed_ = false;
     bool panning_ = false;
+    bool banding_ = false; ///< a frame is drawn around boxes from `press_` to `last_`
 };
 
 } // namespace megascope

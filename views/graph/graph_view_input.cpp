@@ -1,5 +1,6 @@
 #include <QHelpEvent>
 #include <QKeyEvent>
+#include <QMetaMethod>
 #include <QMouseEvent>
 #include <QNativeGestureEvent>
 #include <QToolTip>
@@ -57,6 +58,7 @@ void GraphView::mousePressEvent(QMouseEvent* event) {
     if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton) return QWidget::mousePressEvent(event);
     press_ = last_ = event->position();
     pressed_ = true;
+    banding_ = false;
     panning_ = event->button() == Qt::MiddleButton;
     if (panning_) setCursor(Qt::ClosedHandCursor);
 }
@@ -64,10 +66,12 @@ void GraphView::mousePressEvent(QMouseEvent* event) {
 void GraphView::mouseMoveEvent(QMouseEvent* event) {
     const QPointF p = event->position();
     if (pressed_) {
-        if (!panning_ && (p - press_).manhattanLength() > 4) {
-            panning_ = true;
-            setCursor(Qt::ClosedHandCursor);
+        if (!panning_ && !banding_ && (p - press_).manhattanLength() > 4) {
+            banding_ = event->modifiers() & Qt::ShiftModifier && isSignalConnected(QMetaMethod::fromSignal(&GraphView::severalPicked));
+            panning_ = !banding_;
+            setCursor(banding_ ? Qt::CrossCursor : Qt::ClosedHandCursor);
         }
+        if (banding_) update();
         if (panning_) panBy(last_.x() - p.x(), last_.y() - p.y());
         last_ = p;
         return;
@@ -81,6 +85,12 @@ void GraphView::mouseReleaseEvent(QMouseEvent* event) {
     if (!pressed_) return QWidget::mouseReleaseEvent(event);
     pressed_ = false;
     unsetCursor();
+    if (banding_) {
+        last_ = event->position();
+        banding_ = false;
+        update();
+        return pickBand(event->modifiers() & Qt::ControlModifier ? Several::more : Several::only);
+    }
     if (panning_ || event->button() != Qt::LeftButton || !picture_) return;
     const GraphHit hit = hitAt(event->position());
     // The small triangle before a frame's title closes it with one click.
@@ -88,6 +98,11 @@ void GraphView::mouseReleaseEvent(QMouseEvent* event) {
         const QPointF corner = toWidget({picture_->layout.clusters[*hit.frame].x, picture_->layout.clusters[*hit.frame].y});
         if (event->position().x() - corner.x() < 22 * transform_.scale) return toggle(picture_->scene.frames[*hit.frame], false);
     }
+    if (event->modifiers() & Qt::ControlModifier && isSignalConnected(QMetaMethod::fromSignal(&GraphView::severalPicked))) {
+        if (hit.node && !hit.pill) emit severalPicked(oprsOf(*hit.node), Several::toggle);
+        return;
+    }
+    emit severalPicked({}, Several::only);
     select(hit);
 }
 
@@ -180,7 +195,8 @@ bool GraphView::event(QEvent* event) {
         auto* key = static_cast<QKeyEvent*>(event);
         switch (key->key()) {
         case Qt::Key_Left: case Qt::Key_Right: case Qt::Key_Up: case Qt::Key_Down:
-            if (!(key->modifiers() & Qt::AltModifier)) event->accept();
+            // With Ctrl or Alt they are the window's: cones, back and forward.
+            if (!(key->modifiers() & (Qt::AltModifier | Qt::ControlModifier))) event->accept();
             return true;
         case Qt::Key_F: case Qt::Key_1: case Qt::Key_2: case Qt::Key_Plus: case Qt::Key_Minus: case Qt::Key_Return: case Qt::Key_Enter: case Qt::Key_Backspace: case Qt::Key_Space:
             if (!(key->modifiers() & ~(Qt::ShiftModifier | Qt::KeypadModifier))) {
@@ -203,7 +219,17 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
             // Along the flow whichever way it is drawn.
             constexpr Walk turned[] = {Walk::left, Walk::right, Walk::up, Walk::down};
             const Walk along = sideways ? turned[static_cast<int>(direction)] : direction;
-            if (const auto next = walk(*picture_, *highlight_.node, along)) selectNode(*next);
+            const auto next = walk(*picture_, *highlight_.node, along);
+            if (!next) return;
+            std::vector<OprId> both;
+            if (event->modifiers() & Qt::ShiftModifier) {
+                // Those on the way are selected together.
+                both = oprsOf(*highlight_.node);
+                const std::vector<OprId> more = oprsOf(*next);
+                both.insert(both.end(), more.begin(), more.end());
+            }
+            emit severalPicked(both, both.empty() ? Several::only : Several::more);
+            selectNode(*next);
         } else {
             panBy(dx * 80, dy * 80);
         }

@@ -258,6 +258,8 @@ void GraphView::paintEvent(QPaintEvent*) {
     clock.start();
     GraphPainter(*picture_, style_, fonts_, highlight_, paint_).paint(painter, transform_, QRectF(sight()));
     paint_.gliding = nullptr; // pictures for files are of the drawing at rest
+    paintFlags(painter);
+    paintBand(painter);
     if (!gliding()) return;
     // A machine that does not keep up sees no motion, but a stumble: it gets the end. One slow frame may be due to new letters.
     slow_frames_ = clock.elapsed() > frame_ms ? slow_frames_ + 1 : 0;

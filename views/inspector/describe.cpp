@@ -2,7 +2,10 @@
 
 #include <QCoreApplication>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "format/raw_param.h"
 #include "views/common/number_text.h"
@@ -108,6 +111,66 @@ std::vector<PropertyGroup> describeOpr(const GraphFacts& facts, OprId id, const 
     if (PropertyGroup params = paramGroup(opr); !params.properties.empty()) groups.push_back(std::move(params));
     for (PropertyGroup* group : {&cost, &identity}) if (!group->properties.empty()) groups.push_back(std::move(*group));
     return groups;
+}
+
+std::vector<PropertyGroup> describeOprs(const GraphFacts& facts, const std::vector<OprId>& oprs, const OprTimes* times) {
+    struct Sum {
+        double value = 0;
+        std::size_t known = 0;
+        void add(std::optional<double> v) {
+            if (!v) return;
+            value += *v;
+            ++known;
+        }
+    };
+    struct Kind {
+        std::size_t count = 0;
+        Sum seconds, flops;
+    };
+    Sum seconds, flops, memory;
+    std::map<std::string, Kind> kinds;
+    for (const OprId id : oprs) {
+        const Cost& cost = facts.costs[id.index()];
+        const double time = times ? times->of(id) : OprTimes::none;
+        const auto measured = std::isnan(time) ? std::nullopt : std::optional(time);
+        Kind& kind = kinds[facts.graph->type_text(id)];
+        ++kind.count;
+        for (Sum* sum : {&seconds, &kind.seconds}) sum->add(measured);
+        for (Sum* sum : {&flops, &kind.flops}) sum->add(cost.flops);
+        memory.add(cost.memory);
+    }
+    PropertyGroup together{tr("Together"), {}};
+    const auto add = [&](const QString& name, const Sum& sum, const QString& value, const QString& exact, const QString& help) {
+        if (sum.known == 0) return;
+        const QString of = sum.known == oprs.size() ? QString() : tr("  (of %1 of them)").arg(sum.known);
+        together.properties.push_back({name, value + of, exact, {}, false, false, help});
+    };
+    together.properties.push_back({tr("operators"), countText(oprs.size()), {}, {}, false, false, {}});
+    if (times) {
+        add(tr("time"), seconds, secondsText(seconds.value), QString::number(seconds.value, 'g', 9) + QStringLiteral(" s"), tr("from %1").arg(text(times->source)));
+        if (seconds.known > 0 && times->total > 0)
+            together.properties.push_back({tr("share"), QStringLiteral("%1 %").arg(seconds.value / times->total * 100, 0, 'f', 2), {}, {}, false, false, {}});
+    }
+    add(tr("computation"), flops, siText(flops.value, "FLOP"), QString::number(flops.value, 'f', 0), tr("A multiplication and an addition count as two."));
+    add(tr("memory"), memory, bytesText(memory.value), QString::number(memory.value, 'f', 0), tr("Bytes of all inputs and outputs; what two of them share counts twice."));
+
+    std::vector<std::pair<std::string, Kind>> order(kinds.begin(), kinds.end());
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+        return std::tuple(b.second.seconds.value, b.second.count) < std::tuple(a.second.seconds.value, a.second.count);
+    });
+    PropertyGroup types{tr("By type"), {}};
+    for (const auto& [type, kind] : order) {
+        QString value = QStringLiteral("×%1").arg(kind.count);
+        if (kind.seconds.known > 0) value += QStringLiteral("   ") + secondsText(kind.seconds.value);
+        if (kind.flops.value > 0) value += QStringLiteral("   ") + siText(kind.flops.value, "FLOP");
+        types.properties.push_back({text(type), value, {}, {}, false, false, {}});
+    }
+    PropertyGroup list{tr("Operators"), {}};
+    constexpr std::size_t limit = 200;
+    for (std::size_t i = 0; i < oprs.size() && i < limit; ++i)
+        list.properties.push_back({text(facts.graph->type_text(oprs[i])), text(facts.graph->display_name(oprs[i])), {}, Pick::of(oprs[i]), false, false, {}});
+    if (oprs.size() > limit) list.properties.push_back({tr("and more"), countText(oprs.size() - limit), {}, {}, true, false, {}});
+    return {std::move(together), std::move(types), std::move(list)};
 }
 
 std::vector<PropertyGroup> describeVar(const GraphFacts& facts, VarId id) {

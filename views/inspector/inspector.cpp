@@ -128,6 +128,7 @@ void Inspector::setFacts(std::shared_ptr<const GraphFacts> facts) {
     facts_ = std::move(facts);
     times_.reset();
     fused_.reset();
+    several_.clear();
     showPick(selection_->current());
 }
 
@@ -138,6 +139,11 @@ void Inspector::setTimes(std::shared_ptr<const OprTimes> times) {
 
 void Inspector::setFusedInto(std::shared_ptr<const std::vector<OprId>> fused) {
     fused_ = std::move(fused);
+    showPick(selection_->current());
+}
+
+void Inspector::setSeveral(const std::vector<OprId>& oprs) {
+    several_ = oprs;
     showPick(selection_->current());
 }
 
@@ -172,7 +178,30 @@ void Inspector::setValueShown(bool shown) {
 
 void Inspector::clearValue() { showPick(selection_->current()); }
 
+void Inspector::showGroups(std::vector<PropertyGroup> groups) {
+    model_->setGroups(std::move(groups));
+    tree_->expandAll();
+    for (int i = 0; i < model_->rowCount(); ++i) tree_->setFirstColumnSpanned(i, {}, true);
+    tree_->resizeColumnToContents(0);
+    tree_->setColumnWidth(0, std::clamp(tree_->columnWidth(0) + 8, 90, 170));
+}
+
+void Inspector::showSeveral() {
+    stack_->setCurrentIndex(0);
+    swatch_->hide();
+    title_->setText(tr("%n operators", nullptr, static_cast<int>(several_.size())));
+    name_->hide();
+    summary_->hide();
+    value_->clear();
+    setValueShown(false);
+    valueFrame_->hide();
+    showGroups(describeOprs(*facts_, several_, times_.get()));
+}
+
 void Inspector::showPick(Pick pick) {
+    if (facts_ && !several_.empty()) return showSeveral();
+    swatch_->show();
+    name_->show();
     const bool valid = facts_ && ((pick.opr.valid() && pick.opr.index() < facts_->graph->oprs().size()) ||
                                   (pick.var.valid() && pick.var.index() < facts_->graph->vars().size()));
     stack_->setCurrentIndex(valid ? 0 : 1);
@@ -194,17 +223,13 @@ void Inspector::showPick(Pick pick) {
         if (const OprId into = fused_ && pick.opr.index() < fused_->size() ? (*fused_)[pick.opr.index()] : OprId(); into.valid())
             groups.push_back({tr("Measured"), {{tr("time"), tr("fused into %1").arg(text(graph.display_name(into))), {}, Pick::of(into), false, false,
                                                 tr("One kernel ran both; the time stands with the other operator")}}});
-        model_->setGroups(std::move(groups));
+        showGroups(std::move(groups));
     } else {
         title_->setText(tr("Var"));
         name_->setText(text(graph.display_name(pick.var)));
         summary_->hide();
-        model_->setGroups(describeVar(*facts_, pick.var));
+        showGroups(describeVar(*facts_, pick.var));
     }
-    tree_->expandAll();
-    for (int i = 0; i < model_->rowCount(); ++i) tree_->setFirstColumnSpanned(i, {}, true);
-    tree_->resizeColumnToContents(0);
-    tree_->setColumnWidth(0, std::clamp(tree_->columnWidth(0) + 8, 90, 170));
     value_->clear();
     setValueShown(false);
     const VarId var = valueVar(pick);

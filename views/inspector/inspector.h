@@ -18,6 +18,7 @@ namespace megascope {
 
 class JobRunner;
 class PropertyModel;
+struct PropertyGroup;
 class TensorView;
 
 /// Everything about what is selected: an operator or a var, with the var's value when one is known.
@@ -30,6 +31,8 @@ public:
     void setTimes(std::shared_ptr<const OprTimes> times);
     /// By OprId: the operator whose step also ran this one, so that it has no time of its own; invalid: none. May be null.
     void setFusedInto(std::shared_ptr<const std::vector<OprId>> fused);
+    /// Operators that are selected together: they are summed up instead of showing one. Empty: none.
+    void setSeveral(const std::vector<OprId>& oprs);
     /// Whether values can be computed at all: a profile's graph has no weights.
     void setComputable(bool computable);
     /// The value of the selected var, from the file or a run; nothing = not known. Ignored when another var is selected.
@@ -51,6 +54,8 @@ protected:
 
 private:
     void showPick(Pick pick);
+    void showSeveral();
+    void showGroups(std::vector<PropertyGroup> groups);
     void setValueShown(bool shown);
     void copy();
     /// The var whose value is shown for a pick: the var itself, or an operator's first output.
@@ -60,6 +65,7 @@ private:
     std::shared_ptr<const GraphFacts> facts_;
     std::shared_ptr<const OprTimes> times_;
     std::shared_ptr<const std::vector<OprId>> fused_;
+    std::vector<OprId> several_;
     bool computable_ = true;
     PropertyModel* model_;
     QStackedLayout* stack_;

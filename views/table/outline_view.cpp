@@ -1,10 +1,15 @@
 #include "views/table/outline_view.h"
 
+#include <QAction>
 #include <QHeaderView>
 #include <QStackedLayout>
 #include <QTreeView>
+#include <QVBoxLayout>
+
+#include <algorithm>
 
 #include "views/common/empty_state.h"
+#include "views/table/bookmarks.h"
 
 namespace megascope {
 
@@ -23,8 +28,25 @@ OutlineView::OutlineView(Selection* selection, QWidget* parent) : QWidget(parent
     tree_->header()->setSectionResizeMode(OutlineModel::ShareColumn, QHeaderView::Fixed);
     tree_->header()->setMinimumSectionSize(20);
     tree_->header()->resizeSection(OutlineModel::ShareColumn, fontMetrics().horizontalAdvance(QStringLiteral("100.0 %")) + 12);
+    marks_ = new QTreeView(this);
+    marks_->setObjectName(QStringLiteral("bookmarks"));
+    marks_->setFrameShape(QFrame::NoFrame);
+    marks_->setRootIsDecorated(false);
+    marks_->setUniformRowHeights(true);
+    marks_->setTextElideMode(Qt::ElideMiddle);
+    marks_->setEditTriggers(QAbstractItemView::NoEditTriggers); // a double click goes there; F2 is an action
+    marks_->setContextMenuPolicy(Qt::ActionsContextMenu);
+    marks_->addActions({bookmarkAction(tr("Name this bookmark"), Qt::Key_F2, &OutlineView::renameBookmark),
+                        bookmarkAction(tr("Remove this bookmark"), Qt::Key_Delete, &OutlineView::removeBookmark)});
+    marks_->hide();
+    auto* content = new QWidget(this);
+    auto* layout = new QVBoxLayout(content);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(marks_);
+    layout->addWidget(tree_, 1);
     stack_ = new QStackedLayout(this);
-    stack_->addWidget(tree_);
+    stack_->addWidget(content);
     stack_->addWidget(new EmptyState(QStringLiteral("outline"), tr("The modules of an open model appear here."), {}, this));
     stack_->setCurrentIndex(1);
 
@@ -53,6 +75,46 @@ void OutlineView::setFacts(std::shared_ptr<const GraphFacts> facts) {
     if (facts) tree_->expandToDepth(facts->graph->oprs().size() > 2000 ? 0 : 1);
 }
 
+QAction* OutlineView::bookmarkAction(const QString& title, Qt::Key key, void (OutlineView::*slot)()) {
+    auto* action = new QAction(title, marks_);
+    action->setShortcut(key);
+    action->setShortcutContext(Qt::WidgetShortcut);
+    connect(action, &QAction::triggered, this, slot);
+    return action;
+}
+
+void OutlineView::setBookmarks(Bookmarks* bookmarks) {
+    bookmarks_ = bookmarks;
+    marks_->setModel(bookmarks);
+    connect(marks_->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this](const QItemSelection& chosen) {
+        if (following_ || chosen.isEmpty()) return;
+        selection_->select(chosen.front().topLeft().data(Bookmarks::PickRole).value<Pick>());
+    });
+    connect(marks_, &QAbstractItemView::activated, this, [this](const QModelIndex& index) { emit activated(index.data(Bookmarks::PickRole).value<Pick>()); });
+    connect(bookmarks, &Bookmarks::changed, this, &OutlineView::fitBookmarks);
+    fitBookmarks();
+}
+
+void OutlineView::fitBookmarks() {
+    constexpr int most = 8;
+    const int rows = bookmarks_->rowCount();
+    marks_->setVisible(rows > 0);
+    if (rows == 0) return;
+    const int row = std::max(marks_->sizeHintForRow(0), fontMetrics().height());
+    marks_->setFixedHeight(marks_->header()->sizeHint().height() + std::min(rows, most) * row + 4);
+    showCurrent(selection_->current());
+}
+
+void OutlineView::renameBookmark() {
+    if (marks_->currentIndex().isValid()) marks_->edit(marks_->currentIndex());
+}
+
+void OutlineView::removeBookmark() {
+    following_ = true; // the next row becomes the current one, which nobody chose
+    bookmarks_->removeAt(marks_->currentIndex().row());
+    following_ = false;
+}
+
 void OutlineView::setTimes(std::shared_ptr<const OprTimes> times) { model_->setTimes(std::move(times)); }
 
 void OutlineView::showCurrent(Pick pick) {
@@ -65,6 +127,12 @@ void OutlineView::showCurrent(Pick pick) {
         tree_->scrollTo(index);
     } else {
         tree_->selectionModel()->clearSelection();
+    }
+    if (bookmarks_) {
+        const std::vector<OprId> oprs = bookmarks_->oprs();
+        const auto at = std::find(oprs.begin(), oprs.end(), opr);
+        if (at == oprs.end()) marks_->selectionModel()->clearSelection();
+        else marks_->setCurrentIndex(bookmarks_->index(static_cast<int>(at - oprs.begin()), 0));
     }
     following_ = false;
 }

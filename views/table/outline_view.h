@@ -4,12 +4,15 @@
 
 #include "views/table/outline_model.h"
 
+class QAction;
 class QStackedLayout;
 class QTreeView;
 
 namespace megascope {
 
-/// The outline with its empty state; follows and makes the window's selection.
+class Bookmarks;
+
+/// The outline with its empty state, below the bookmarks if there are any; follows and makes the window's selection.
 class OutlineView : public QWidget {
     Q_OBJECT
 public:
@@ -17,6 +20,9 @@ public:
 
     void setFacts(std::shared_ptr<const GraphFacts> facts);
     void setTimes(std::shared_ptr<const OprTimes> times);
+    /// Shows them above the modules. They outlive this view.
+    void setBookmarks(Bookmarks* bookmarks);
+    [[nodiscard]] QTreeView* bookmarkList() const { return marks_; }
     [[nodiscard]] OutlineModel* model() const { return model_; }
     [[nodiscard]] QTreeView* tree() const { return tree_; }
 
@@ -27,10 +33,16 @@ signals:
 
 private:
     void showCurrent(Pick pick);
+    void fitBookmarks();
+    [[nodiscard]] QAction* bookmarkAction(const QString& title, Qt::Key key, void (OutlineView::*slot)());
+    void renameBookmark();
+    void removeBookmark();
 
     Selection* selection_;
     OutlineModel* model_;
     QTreeView* tree_;
+    QTreeView* marks_; ///< hidden while there is none
+    Bookmarks* bookmarks_ = nullptr;
     QStackedLayout* stack_;
     bool following_ = false;
 };

@@ -138,11 +138,20 @@ TablePage::TablePage(const QString& name, TableModel* model, Selection* selectio
     });
     // Not currentChanged: a view that gets the focus makes its first row current, which nobody chose.
     connect(view_->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this](const QItemSelection& chosen) {
-        if (following_ || chosen.isEmpty()) return;
-        const QModelIndex current = view_->currentIndex();
-        const QModelIndex shown = current.isValid() && chosen.contains(current) ? current : chosen.indexes().front();
-        const Pick pick = shown.data(TableModel::PickRole).value<Pick>();
-        if (!pick.empty()) selection_->select(pick);
+        if (following_) return;
+        const QModelIndexList rows = view_->selectionModel()->selectedRows();
+        std::vector<Pick> picks;
+        picks.reserve(static_cast<std::size_t>(rows.size()));
+        for (const QModelIndex& row : rows)
+            if (const Pick pick = row.data(TableModel::PickRole).value<Pick>(); !pick.empty()) picks.push_back(pick);
+        if (!chosen.isEmpty()) {
+            // The row that the pointer or the keys are at, if it is one of them.
+            const QModelIndex current = view_->currentIndex();
+            const bool selected = current.isValid() && view_->selectionModel()->isRowSelected(current.row());
+            const Pick pick = (selected ? current : QModelIndex(chosen.front().topLeft())).data(TableModel::PickRole).value<Pick>();
+            if (!pick.empty()) selection_->select(pick);
+        }
+        emit severalPicked(picks);
     });
     connect(view_, &QAbstractItemView::activated, this, [this](const QModelIndex& index) {
         const Pick pick = index.data(TableModel::PickRole).value<Pick>();
@@ -176,6 +185,25 @@ void TablePage::showCurrent(Pick pick) {
         view_->scrollTo(index);
         if (view_->horizontalScrollBar()) view_->horizontalScrollBar()->setValue(scroll);
     }
+    following_ = false;
+}
+
+void TablePage::showSeveral(const std::vector<Pick>& picks) {
+    if (picks.size() < 2) return showCurrent(selection_->current());
+    std::vector<int> rows;
+    for (const Pick& pick : picks)
+        if (const int row = model_->rowOf(pick); row >= 0) rows.push_back(row);
+    std::sort(rows.begin(), rows.end());
+    // As few ranges as possible: each costs the view's selection model time.
+    QItemSelection chosen;
+    for (std::size_t i = 0; i < rows.size();) {
+        std::size_t end = i + 1;
+        while (end < rows.size() && rows[end] == rows[end - 1] + 1) ++end;
+        chosen.append(QItemSelectionRange(model_->index(rows[i], 0), model_->index(rows[end - 1], model_->columnCount() - 1)));
+        i = end;
+    }
+    following_ = true;
+    view_->selectionModel()->select(chosen, QItemSelectionModel::ClearAndSelect);
     following_ = false;
 }
 

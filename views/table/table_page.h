@@ -38,8 +38,12 @@ public:
 
 public slots:
     void copy(bool csv = false);
+    /// Selects the rows of these and no others; a single one or none is what the window's selection says. Sends nothing.
+    void showSeveral(const std::vector<megascope::Pick>& picks);
 
 signals:
+    /// Which rows are selected has changed; those that stand for nothing are left out.
+    void severalPicked(const std::vector<megascope::Pick>& picks);
     /// A row was double-clicked or Enter was pressed on it.
     void activated(megascope::Pick pick);
 

@@ -98,6 +98,57 @@ private slots:
         QCOMPARE(changed, 1);
     }
 
+    void constantsGoWithTheirReaders() {
+        // Weights of one shape and no name, stored in another order; an operator that only one graph has reads one of the same shape, too.
+        const auto build = [](bool turned, bool more) {
+            GraphFixture f;
+            const VarId data = f.input("data");
+            std::vector<VarId> weights(4);
+            for (int k = 0; k < 4; ++k) {
+                const int i = turned ? 3 - k : k;
+                if (i < 3 || more) weights[static_cast<std::size_t>(i)] = f.constant({static_cast<float>(i), 1, 2, 3});
+            }
+            VarId x = data;
+            if (more) x = f.opr("Local", {x, weights[3]});
+            for (std::size_t i = 0; i < 3; ++i) x = f.opr("Elemwise", {f.opr("Convolution", {x, weights[i]})});
+            f.output(x);
+            return f.finish();
+        };
+        QVERIFY(diff(build(false, false), build(true, false)).same());
+        const GraphDiff d = diff(build(false, false), build(true, true));
+        QCOMPARE(d.only_a.size(), std::size_t(0));
+        QCOMPARE(d.only_b.size(), std::size_t(2)); // Local and its weight
+        for (const OprMatch& m : d.matches) QVERIFY(!m.values);
+    }
+
+    void branchesThatAreAlikeAreToldApartByTheirWeights() {
+        const auto build = [](bool turned) {
+            GraphFixture f;
+            const VarId data = f.input("data");
+            std::vector<VarId> branches(2);
+            for (int k = 0; k < 2; ++k) {
+                const int i = turned ? 1 - k : k;
+                branches[static_cast<std::size_t>(i)] = f.opr("Convolution", {data, f.constant({static_cast<float>(i), 1})});
+            }
+            f.output(f.opr("Concat", {branches[0], branches[1]}));
+            return f.finish();
+        };
+        QVERIFY(diff(build(false), build(true)).same());
+    }
+
+    void inputsOfOneShapeAreToldApartByName() {
+        const auto build = [](bool turned) {
+            GraphFixture f;
+            VarId a, b;
+            if (!turned) a = f.input("image");
+            b = f.input("mask");
+            if (turned) a = f.input("image");
+            f.output(f.opr("Elemwise", {a, b}, "mul"));
+            return f.finish();
+        };
+        QVERIFY(diff(build(false), build(true)).same());
+    }
+
     void cancelled() {
         CancelToken token;
         token.cancel();
