@@ -1,4 +1,4 @@
-# Opening in the real window, until all is at rest: bench_open_window FILE [--size WxH] [--again] [--order].
+# Opening in the real window, until all is at rest: bench_open_window FILE [--size WxH] [--again] [--order] [--find].
 if(TARGET megascope_window)
   add_executable(bench_open_window open_window.cpp)
   target_link_libraries(bench_open_window PRIVATE megascope_window megascope_options)
