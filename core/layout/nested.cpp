@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::uint32_t none = 0xffffffffU;
 constexpr std::uint32_t crowd = 8; ///< values on one side of a frame
+constexpr double title_margin = 20; ///< of a frame's least width: what lies right of its title
+constexpr double most_shift = 60;
 
 struct Key {
     std::uint64_t a = 0, b = 0;
@@ -283,7 +285,18 @@ private:
             level.inner_x += (cluster.min_width - level.width) / 2;
             level.width = cluster.min_width;
         }
+        if (!sideways_) keep_off_title(level, cluster.min_width - title_margin);
         return {};
+    }
+
+    /// Lines that come in through the title make it hard to read: the drawing moves to the right of it, unless that takes much room.
+    void keep_off_title(Level& level, double title_end) {
+        double first = std::numeric_limits<double>::infinity();
+        for (const auto& [carrier, local] : level.entry) first = std::min(first, level.inner_x + level.result->nodes[local].center_x());
+        const double shift = title_end - first;
+        if (shift <= 0 || shift > most_shift) return; // also without any port
+        level.inner_x += shift;
+        level.width += shift;
     }
 
     /// Where a frame's port lies relative to the middle of the frame's border.
