@@ -314,6 +314,12 @@ private slots:
         settle();
         QVERIFY(view_->transform().scale > 1);
         QVERIFY(QRectF(view_->sight()).contains(view_->transform().to_device(boxOf(100))));
+        // Those that are selected together, all of them.
+        view_->setSeveral({OprId(60U), OprId(100U), OprId(110U)});
+        QTest::keyClick(view_.get(), Qt::Key_2);
+        settle();
+        for (const std::uint32_t opr : {60U, 100U, 110U}) QVERIFY(QRectF(view_->sight()).contains(view_->transform().to_device(boxOf(opr))));
+        view_->setSeveral({});
         // A var: from where it comes to all who read it.
         const VarId var = view_->picture()->graph().opr(OprId(100U)).outputs.front();
         view_->setSelectedVar(var);

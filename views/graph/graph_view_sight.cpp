@@ -193,6 +193,8 @@ LayoutRect GraphView::selectedArea() const {
     LayoutRect area;
     if (highlight_.frame) area = picture_->layout.clusters[*highlight_.frame];
     if (highlight_.node) area = area.united(picture_->layout.nodes[*highlight_.node]);
+    for (std::size_t i = 0; i < highlight_.several.size(); ++i)
+        if (highlight_.several[i]) area = area.united(picture_->layout.nodes[i]);
     if (selected_var_.valid()) {
         // A var is its line: from where it comes to all who read it.
         if (const auto node = nodeOf(picture_->graph().var(selected_var_).producer)) area = area.united(picture_->layout.nodes[*node]);
