@@ -118,6 +118,43 @@ public:
         });
         constants_of_readers();
     }
+    /// Operators that do the same and come in the same order among the matched ones: a longest common subsequence of both orders (Myers,
+    /// "An O(ND) difference algorithm and its variations", 1986), as lines of text are compared. Graphs that differ in very many
+    /// operators are not looked at in this way.
+    void by_order() {
+        const Sequence x = sequence(a_, true), y = sequence(b_, false);
+        const auto n = static_cast<std::ptrdiff_t>(x.keys.size()), m = static_cast<std::ptrdiff_t>(y.keys.size());
+        std::vector<std::vector<std::ptrdiff_t>> reached; // by number of differences: how far in x, by diagonal from -d to d
+        std::ptrdiff_t d = 0;
+        for (bool done = false; !done; ++d) {
+            if (d > most_differences) return;
+            std::vector<std::ptrdiff_t> now(static_cast<std::size_t>(2 * d + 1));
+            const auto before = [&](std::ptrdiff_t k) { return k < -d + 1 || k > d - 1 ? std::ptrdiff_t{-1} : reached.back()[static_cast<std::size_t>(k + d - 1)]; };
+            for (std::ptrdiff_t k = -d; k <= d && !done; k += 2) {
+                std::ptrdiff_t i = d == 0 ? 0 : std::max(before(k - 1) + 1, before(k + 1));
+                if (d > 0 && before(k - 1) < 0) i = before(k + 1);
+                while (i < n && i - k < m && x.keys[static_cast<std::size_t>(i)] == y.keys[static_cast<std::size_t>(i - k)]) ++i;
+                now[static_cast<std::size_t>(k + d)] = i;
+                done = i >= n && i - k >= m;
+            }
+            reached.push_back(std::move(now));
+        }
+        // Back from the end.
+        std::ptrdiff_t i = n, j = m;
+        for (--d; d >= 0 && (i > 0 || j > 0); --d) {
+            const std::ptrdiff_t k = i - j;
+            const auto before = [&](std::ptrdiff_t diagonal) {
+                return d == 0 || diagonal < -d + 1 || diagonal > d - 1 ? std::ptrdiff_t{-1} : reached[static_cast<std::size_t>(d - 1)][static_cast<std::size_t>(diagonal + d - 1)];
+            };
+            const bool right = d > 0 && before(k - 1) >= 0 && before(k - 1) + 1 >= before(k + 1);
+            const std::ptrdiff_t start = d == 0 ? 0 : right ? before(k - 1) + 1 : before(k + 1);
+            for (; i > start; --i, --j) take_in_order(x.oprs[static_cast<std::size_t>(i - 1)], y.oprs[static_cast<std::size_t>(j - 1)]);
+            if (d == 0) break;
+            if (right) --i;
+            else --j;
+        }
+        constants_of_readers();
+    }
     /// Neighbours of matched operators, until nothing more is found; those that do the same before those that are of the same type.
     void by_place() {
         while (walk(true) || walk(false)) {}
@@ -139,6 +176,26 @@ public:
     [[nodiscard]] const std::vector<OprId>& a_of() const { return a_of_; }
 
 private:
+    static constexpr std::ptrdiff_t most_differences = 2000;
+
+    /// All operators but constants in their order; matched ones have a key of their own.
+    struct Sequence {
+        std::vector<Hash> keys;
+        std::vector<OprId> oprs;
+    };
+    [[nodiscard]] Sequence sequence(const Graph& graph, bool first) const {
+        Sequence s;
+        for (const Opr& opr : graph.oprs()) {
+            if (is_constant(opr)) continue;
+            const OprId pair = first ? b_of_[opr.id.index()] : a_of_[opr.id.index()];
+            s.keys.push_back(pair.valid() ? mix(0x5eed, (first ? opr.id : pair).index()) : mix(hash_text(opr.type), own(opr, first)));
+            s.oprs.push_back(opr.id);
+        }
+        return s;
+    }
+    void take_in_order(OprId a, OprId b) {
+        if (!b_of_[a.index()].valid() && fits(a_.opr(a), b_.opr(b), true)) match(a, b);
+    }
     [[nodiscard]] Hash own(const Opr& opr, bool first) const { return (first ? own_a_ : own_b_)[opr.id.index()]; }
 
     /// What the operator stores and what its constant inputs hold.
@@ -227,7 +284,8 @@ private:
         for (std::size_t i = 0; i < opr.inputs.size(); ++i) {
             const Var& read = a_.var(opr.inputs[i]);
             const OprId other = b_of_[read.producer.index()];
-            if (!other.valid() || read.output_index >= b_.opr(other).outputs.size()) continue;
+            // A constant that others read, too, says nothing about the place.
+            if (!other.valid() || is_constant(a_.opr(read.producer)) || read.output_index >= b_.opr(other).outputs.size()) continue;
             for (OprId consumer : b_.consumers(b_.opr(other).outputs[read.output_index])) {
                 const Opr& candidate = b_.opr(consumer);
                 if (fits(opr, candidate, strict) && i < candidate.inputs.size() && b_.var(candidate.inputs[i]).producer == other) return take(candidate);
@@ -312,6 +370,7 @@ Expected<GraphDiff> diff_graphs(const Graph& a, const Graph& b, const CancelToke
     matcher.by_upstream();
     matcher.by_name();
     matcher.by_downstream();
+    matcher.by_order();
     matcher.by_place();
     matcher.rest_of_constants();
 

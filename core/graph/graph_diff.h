@@ -35,8 +35,8 @@ struct GraphDiff {
 };
 
 /// Compares two graphs by structure: operators stand for each other when everything above them is alike, else when they have the
-/// same type and name, else when everything below them is alike, else when they have the same type and stand at the same place between
-/// operators that are matched. Of several that are alike, those of one name or with the same weights belong together. Constants stand
+/// same type and name, else when everything below them is alike, else when they do the same and come in the same order, else when they have
+/// the same type and stand at the same place between operators that are matched. Of several that are alike, those of one name or with the same weights belong together. Constants stand
 /// for each other when their readers do. Numbering, names and the container's version alone make no difference. Stored values of
 /// matched operators are read and compared byte by byte.
 /// Any thread. Errors: cancelled.

@@ -149,6 +149,29 @@ private slots:
         QVERIFY(diff(build(false), build(true)).same());
     }
 
+    void whatIsAlikeIsMatchedInOrder() {
+        // Every layer ends with the same constant; on one side convolutions are of another type, some layers have no end, and something
+        // is put between. Only the order tells which ends belong together.
+        const auto build = [](bool other) {
+            GraphFixture f;
+            VarId x = f.input("data");
+            const VarId six = f.constant({6});
+            for (int i = 0; i < 6; ++i) {
+                x = f.opr(other ? "ConvBiasForward" : "Convolution", {x}, (other ? "fused" : "plain") + std::to_string(i));
+                x = f.opr(i % 2 ? "Elemwise" : "PowC", {x, six});
+                if (other && i == 1) x = f.opr("Relayout", {x});
+                if (!other && i == 3) x = f.opr("Pooling", {x});
+            }
+            f.output(f.opr("Softmax", {x}));
+            return f.finish();
+        };
+        const auto a = build(false), b = build(true);
+        const GraphDiff d = diff(a, b);
+        for (std::uint32_t i = 0; i < 6; ++i) QCOMPARE(d.b_of[3 + 2 * i + (i > 3)], OprId(3 + 2 * i + (i > 1)));
+        QCOMPARE(d.only_a.size(), std::size_t(7)); // convolutions and pooling
+        QCOMPARE(d.only_b.size(), std::size_t(7));
+    }
+
     void cancelled() {
         CancelToken token;
         token.cancel();
