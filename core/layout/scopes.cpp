@@ -46,19 +46,40 @@ Common joined(const Common& a, const Common& b) {
 
 /// Scopes of the nearest operators with a module on one side.
 struct Nearest {
+    struct Near {
+        std::uint32_t distance; ///< in operators of the graph's order, from its far end: less is nearer
+        std::string_view scope;
+    };
     Common common;
-    std::vector<std::string_view> few; ///< different ones, at most four
+    std::vector<Near> few; ///< different ones, the four nearest, nearest first (a residual path brings along all that lies behind it)
 
-    void add(std::string_view scope) {
+    void add(std::uint32_t distance, std::string_view scope) {
         common = joined(common, scope);
-        if (few.size() < 4 && std::find(few.begin(), few.end(), scope) == few.end()) few.push_back(scope);
+        insert({distance, scope});
     }
     void add(const Nearest& other) {
         common = joined(common, other.common);
-        for (std::string_view scope : other.few)
-            if (few.size() < 4 && std::find(few.begin(), few.end(), scope) == few.end()) few.push_back(scope);
+        for (const Near& near : other.few) insert(near);
+    }
+
+private:
+    void insert(const Near& near) {
+        const auto known = std::find_if(few.begin(), few.end(), [&](const Near& n) { return n.scope == near.scope; });
+        if (known != few.end()) {
+            if (known->distance <= near.distance) return;
+            few.erase(known);
+        }
+        few.insert(std::find_if(few.begin(), few.end(), [&](const Near& n) { return n.distance > near.distance; }), near);
+        if (few.size() > 4) few.pop_back();
     }
 };
+
+/// Whether one of its params has few readers: a module may be called for every level of a pyramid, but hardly more often.
+bool reads_own_param(const Graph& graph, const std::vector<OprRole>& roles, const Opr& o) {
+    return std::any_of(o.inputs.begin(), o.inputs.end(), [&](VarId v) {
+        return roles[graph.var(v).producer.index()] == OprRole::constant && !scope_of_name(graph.var(v).name).empty() && graph.consumers(v).size() <= 8;
+    });
+}
 
 } // namespace
 
@@ -95,6 +116,8 @@ std::vector<std::string> operator_scopes(const Graph& graph, const std::vector<O
     for (std::size_t i = 0; i < oprs.size(); ++i) {
         const OperatorName& name = names[i];
         if (name.naming != Naming::expression || name.params.empty()) continue;
+        // Constants of equal values become one (zero biases), with the name of whichever was first.
+        if (any_own && !reads_own_param(graph, roles, oprs[i])) continue;
         const auto reader = module_of_params.find(name.params);
         if (modules.has_place(name.params) || !any_own) scopes[i] = name.params;
         else if (reader != module_of_params.end()) scopes[i] = reader->second;
@@ -121,14 +144,14 @@ std::vector<std::string> operator_scopes(const Graph& graph, const std::vector<O
         for (VarId v : o.inputs) {
             const OprId p = graph.var(v).producer;
             if (roles[p.index()] == OprRole::constant || roles[p.index()] == OprRole::input || !is_forward(p)) continue;
-            if (is_module(p)) above[o.id.index()].add(scopes[p.index()]);
+            if (is_module(p)) above[o.id.index()].add(static_cast<std::uint32_t>(oprs.size() - p.index()), scopes[p.index()]);
             else above[o.id.index()].add(above[p.index()]);
         }
     for (std::size_t i = oprs.size(); i-- > 0;)
         for (VarId v : oprs[i].outputs)
             for (OprId r : graph.consumers(v)) {
                 if (!is_forward(r)) continue;
-                if (is_module(r)) below[i].add(scopes[r.index()]);
+                if (is_module(r)) below[i].add(r.value(), scopes[r.index()]);
                 else below[i].add(below[r.index()]);
             }
 
@@ -140,8 +163,13 @@ std::vector<std::string> operator_scopes(const Graph& graph, const std::vector<O
             if (const std::string_view both = common_scope(a, b); both.size() > longest.size()) longest = both;
         };
         const Nearest& up = above[o.id.index()];
-        for (std::string_view a : up.few)
-            for (std::string_view b : below[o.id.index()].few) longer(a, b);
+        for (const Nearest::Near& a : up.few) {
+            for (const Nearest::Near& b : below[o.id.index()].few) longer(a.scope, b.scope);
+            longer(a.scope, names[o.id.index()].params);
+            for (VarId v : o.outputs)
+                for (OprId r : graph.consumers(v))
+                    if (is_forward(r)) longer(a.scope, scopes[r.index()]); // readers come first, so they have their place
+        }
         if (!longest.empty()) return std::string(longest);
         // The end of a residual block: it joins what the block made with what the block read.
         for (VarId v : o.inputs)
@@ -151,7 +179,7 @@ std::vector<std::string> operator_scopes(const Graph& graph, const std::vector<O
                     const OprId p = graph.var(w).producer;
                     if (w != v && p > r && is_forward(p)) {
                         if (is_module(p)) longer(scopes[p.index()], scopes[r.index()]);
-                        else if (above[p.index()].few.size() == 1) longer(above[p.index()].few.front(), scopes[r.index()]);
+                        else if (above[p.index()].few.size() == 1) longer(above[p.index()].few.front().scope, scopes[r.index()]);
                     }
                 }
             }

@@ -191,6 +191,25 @@ private slots:
         }
     }
 
+    void constantsOfEqualValuesTellNothing() {
+        // Zero biases became one constant, named after the first of them.
+        Builder b;
+        VarId x = b.add("Host2DeviceCopy", "data", {});
+        const VarId zero = b.constant("m0.conv.bias");
+        for (int i = 0; i < 12; ++i) {
+            const std::string base = "m" + std::to_string(i);
+            x = b.add("Convolution", (base + ".conv.Convolution").c_str(), {x, b.constant((base + ".conv.weight").c_str())});
+            x = b.add("Elemwise", "FUSE_ADD_RELU(m0.conv.bias,x)[7]", {x, zero});
+            x = b.add("Pooling", (base + ".pool.Pooling").c_str(), {x});
+        }
+        const auto s = analyse_structure(b.finish(x));
+        for (int i = 0; i < 12; ++i) {
+            const Group* g = find(*s->groups, "m" + std::to_string(i));
+            QVERIFY(g);
+            QCOMPARE(g->total, 3U);
+        }
+    }
+
     void aTrainingStepHasThreeParts() {
         // Gradients are made once per kind of operator and keep the name of the first one: both multiplications' are called "a".
         Builder b;
