@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -114,14 +115,33 @@ Expected<void> arg_extreme(const KernelArgs& args) {
     std::int64_t inner = 1;
     for (std::size_t i = *axis + 1; i < src.shape.ndim(); ++i) inner *= src.shape[i];
     const std::int64_t outer = size * inner == 0 ? 0 : static_cast<std::int64_t>(src.elements()) / (size * inner);
-    std::vector<double> values(static_cast<std::size_t>(size));
+    const auto better = [](double x, double best) { return std::isnan(x) || (largest ? x > best : x < best); };
+    std::vector<double> values(static_cast<std::size_t>(inner == 1 ? size : 0));
+    std::array<double, block_elements> block, best;
+    std::array<std::int64_t, block_elements> place;
     for (std::int64_t o = 0; o < outer; ++o) {
-        for (std::int64_t i = 0; i < inner; ++i) {
-            load_block(src, o * size * inner + i, inner, std::span<double>(values));
-            std::size_t best = 0;
+        if (inner == 1) {
+            load_block(src, o * size, 1, std::span<double>(values));
+            std::size_t found = 0;
             for (std::size_t k = 1; k < values.size(); ++k)
-                if (std::isnan(values[k]) || (largest ? values[k] > values[best] : values[k] < values[best])) best = k;
-            store_integer(dst, static_cast<std::size_t>(o * inner + i), static_cast<std::int64_t>(best));
+                if (better(values[k], values[found])) found = k;
+            store_integer(dst, static_cast<std::size_t>(o), static_cast<std::int64_t>(found));
+            continue;
+        }
+        // Many axes side by side, a block of them at a time.
+        for (std::int64_t begin = 0; begin < inner; begin += static_cast<std::int64_t>(block_elements)) {
+            const auto count = static_cast<std::size_t>(std::min(static_cast<std::int64_t>(block_elements), inner - begin));
+            load_block(src, o * size * inner + begin, 1, std::span(best.data(), count));
+            std::fill_n(place.begin(), count, 0);
+            for (std::int64_t k = 1; k < size; ++k) {
+                load_block(src, (o * size + k) * inner + begin, 1, std::span(block.data(), count));
+                for (std::size_t i = 0; i < count; ++i) {
+                    const bool wins = better(block[i], best[i]);
+                    best[i] = wins ? block[i] : best[i];
+                    place[i] = wins ? k : place[i];
+                }
+            }
+            store_block(dst, o * inner + begin, std::span<const std::int64_t>(place.data(), count));
         }
     }
     return {};

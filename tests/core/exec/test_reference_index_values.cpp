@@ -295,6 +295,24 @@ private slots:
             }
     }
 
+    /// More axes side by side than fit one block; the first of equals wins, a NaN wins over all.
+    void extremesAcrossBlocks() {
+        constexpr std::int64_t n = 600;
+        Reals values(2 * 3 * n);
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 3 == i / n % 3 ? 1 : 0; // n is a multiple of 3
+        values[5 * n + 7] = not_a_number;                                                      // row 1, k = 2, place 7
+        for (const bool largest : {true, false}) {
+            KernelBench bench(largest ? "Argmax" : "Argmin");
+            bench.param(axis_param("Axis", 1)).input(DTypeId::float32, {2, 3, n}, values).output(DTypeId::int32, {2, 1, n});
+            QCOMPARE(bench.run(), std::string());
+            const Stored places = bench.stored();
+            for (std::int64_t i = 0; i < 2 * n; ++i) {
+                const std::int64_t expected = i == n + 7 ? 2 : largest ? i % 3 : (i % 3 == 0 ? 1 : 0);
+                QCOMPARE(places[static_cast<std::size_t>(i)], expected);
+            }
+        }
+    }
+
     void topKeepsEqualsInOrder() {
         for (const auto& [k, expected] : {std::pair<std::int32_t, Stored>{-3, {3, 5, 0}}, {2, {4, 2}}, {7, {4, 2, 6, 0, 3, 5, 1}}}) {
             KernelBench bench("TopK");
