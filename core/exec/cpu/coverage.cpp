@@ -39,6 +39,7 @@ const std::vector<Family>& families() {
         {build_integer_matmul, {"MatrixMul"}, {quint8}, true},
         {build_pooling, {"Pooling", "AdaptivePooling"}, {float32}},
         {build_pooling8, {"Pooling", "AdaptivePooling"}, bytes8},
+        {build_pooling_gradient, {"PoolingBackward", "AdaptivePoolingBackward"}, {float32}},
         {build_elemwise, {"Elemwise", "PowC"}, {float32}},
         {build_elemwise, {"Elemwise"}, halves},
         {build_elemwise, {"ElemwiseMultiType"}, {float32, float16, bfloat16, int8, uint8, int16, uint16, qint8, quint8, qint32}},

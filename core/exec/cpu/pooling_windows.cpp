@@ -6,8 +6,8 @@
 namespace megascope {
 
 std::optional<PoolingWindows> pooling_windows(const Opr& opr, const Shape& src, const Shape& dst) {
-    const bool adaptive = opr.type == "AdaptivePooling";
-    if (opr.type != "Pooling" && !adaptive) return std::nullopt;
+    const bool adaptive = opr.type == "AdaptivePooling" || opr.type == "AdaptivePoolingBackward";
+    if (opr.type != "Pooling" && opr.type != "PoolingBackward" && !adaptive) return std::nullopt;
     const Param& param = opr.param();
     const Expected<std::string_view> letters = image_layout(static_cast<ConvFormat>(param.integer("format")));
     if (!letters || param.integer("mode") < 0 || param.integer("mode") > 2) return std::nullopt;

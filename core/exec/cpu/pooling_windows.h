@@ -10,7 +10,7 @@ namespace megascope {
 
 enum class PoolingMode : std::uint8_t { maximum = 0, average = 1, average_without_padding = 2 }; // the schema's numbers
 
-/// What a Pooling or AdaptivePooling does, on plain N, C, H, W.
+/// What a Pooling or AdaptivePooling does, or whose gradient it is, on plain N, C, H, W.
 struct PoolingWindows {
     std::string_view letters; ///< the stored form of both images
     Shape src, dst;

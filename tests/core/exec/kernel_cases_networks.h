@@ -18,6 +18,7 @@ protected:
         volumes();
         regions();
         selections();
+        pooling_gradients();
     }
 
 private:
@@ -137,6 +138,32 @@ private:
                 add_fast(std::string("ROIAlign ") + mode + " output " + std::to_string(output), {floats({2, 20, 9, 11}), rois},
                          [&](GraphKit& kit, const auto& x) { return kit.oprs("ROIAlign", x, {p}, 2)[output]; }, output == 0 ? 1e-5 : 0);
             }
+    }
+
+    void pooling_gradients() {
+        for (const char* mode : {"MAX", "AVERAGE", "AVERAGE_COUNT_EXCLUDE_PADDING"})
+            for (const std::int64_t pad : {0, 1})
+                for (const std::int64_t stride : {1, 2, 3}) {
+                    Param p = GraphKit::with_enum("Pooling", "mode", mode);
+                    for (const char* axis : {"_h", "_w"})
+                        p.set("window" + std::string(axis), std::int64_t{3})
+                            .set("stride" + std::string(axis), stride)
+                            .set("pad" + std::string(axis), pad);
+                    const Shape out{2, 5, (9 + 2 * pad - 3) / stride + 1, (8 + 2 * pad - 3) / stride + 1};
+                    // Whole numbers of a small range have equals in every window.
+                    add_fast(std::string("pooling gradient ") + mode + " p" + std::to_string(pad) + " s" + std::to_string(stride),
+                             {numbers(F::int8, {2, 5, 9, 8}, 0, 4), floats(out), floats(out)}, [&](GraphKit& kit, const auto& x) {
+                                 Param real = GraphKit::param("DType");
+                                 real.set("dtype", DType(F::float32));
+                                 return kit.opr("PoolingBackward", {kit.opr("TypeCvt", {x[0]}, {real}), x[1], x[2]}, {p});
+                             }, 1e-5);
+                }
+        for (const char* mode : {"MAX", "AVERAGE"})
+            add_fast(std::string("adaptive pooling gradient ") + mode, {floats({2, 5, 9, 8}), floats({2, 5, 3, 2}), floats({2, 5, 3, 2})},
+                     [&](GraphKit& kit, const auto& x) {
+                         return kit.opr("AdaptivePoolingBackward", {x[0], kit.integers({3, 2}), x[1], x[2]},
+                                        {GraphKit::with_enum("AdaptivePooling", "mode", mode)});
+                     }, 1e-5);
     }
 
     void selections() {
