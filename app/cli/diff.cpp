@@ -21,6 +21,7 @@ struct DiffOptions {
     std::string b;
     bool json = false;
     bool names = false;
+    KeyFlags keys; ///< of both
 };
 
 /// Facts of the files around their graphs.
@@ -126,9 +127,9 @@ void print_diff(const Model& a, const Model& b, const GraphDiff& diff, const Dif
 }
 
 int diff(const DiffOptions& options) {
-    const auto a = open_model(options.a);
+    const auto a = open_model(options.a, options.keys);
     if (!a) return report(a.error());
-    const auto b = open_model(options.b);
+    const auto b = open_model(options.b, options.keys);
     if (!b) return report(b.error());
     const auto found = diff_graphs(*(*a)->main().graph, *(*b)->main().graph);
     if (!found) return report(found.error());
@@ -148,6 +149,7 @@ void add_diff(CLI::App& app, int& status) {
     command->add_option("second", options->b, "Another dump")->required();
     command->add_flag("--names", options->names, "List operators whose names alone differ, too");
     command->add_flag("--json", options->json, "Everything as JSON");
+    add_key_flags(*command, options->keys);
     command->footer("Exit status: 0 the graphs and testcases are alike, 1 they differ. Numbering, names and the format make no difference.");
     command->callback([options, &status] { status = diff(*options); });
 }

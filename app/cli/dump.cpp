@@ -33,6 +33,7 @@ struct DumpFlags {
     bool no_testcases = false;
     bool recompute = false;
     bool json = false;
+    KeyFlags keys;
 };
 
 /// The options as trace.dump takes them, completed with what the opened file says.
@@ -90,7 +91,7 @@ void print_report(const DumpFlags& flags, const DumpOptions& options, const Prep
 }
 
 Expected<void> dump(const DumpFlags& flags) {
-    MGS_ASSIGN(const auto model, open_model(flags.input));
+    MGS_ASSIGN(const auto model, open_model(flags.input, flags.keys));
     if (flags.graph >= model->graphs.size())
         return fail_in(ErrorCode::invalid_argument, "The file has " + std::to_string(model->graphs.size()) + " graphs; there is no graph " + std::to_string(flags.graph) + ".",
                        flags.input);
@@ -131,6 +132,7 @@ void add_dump(CLI::App& app, int& status) {
     command->add_option("--graph", flags->graph, "Which graph of a file with appended ones, from 0");
     command->add_flag("--append", o.append, "Add to the end of the output file");
     command->add_flag("--json", flags->json, "What was written, as JSON");
+    add_key_flags(*command, flags->keys);
 
     const char* names = "Names";
     command->add_option("--arg-names", o.arg_names, "New names of the inputs, one each; '' keeps one")->allow_extra_args(false)->group(names);

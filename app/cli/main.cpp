@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -15,8 +17,16 @@ namespace {
 /// One sentence, like every other error, and where to read on.
 int usage_error(const CLI::App& app, const CLI::ParseError& error) {
     std::string command = app.get_name();
-    for (const CLI::App* chosen : app.get_subcommands()) command += " " + chosen->get_name();
+    const CLI::App* deepest = &app;
+    while (!deepest->get_subcommands().empty()) {
+        deepest = deepest->get_subcommands().front();
+        command += " " + deepest->get_name();
+    }
     std::string sentence = error.what();
+    // A word where a command should stand is a mistyped command.
+    const std::vector<std::string> left = deepest->remaining();
+    if (deepest->get_require_subcommand_min() > 0)
+        sentence = left.empty() ? "A command is missing" : "There is no command '" + left.front() + "'";
     for (std::size_t at = 0; (at = sentence.find('\n', at)) != std::string::npos;) sentence.replace(at, 1, " ");
     while (sentence.ends_with(' ') || sentence.ends_with('.')) sentence.pop_back();
     return megascope::cli::report({megascope::ErrorCode::invalid_argument, sentence + "; see " + command + " --help.", std::nullopt, {}});

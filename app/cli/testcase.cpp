@@ -21,10 +21,11 @@ struct TestcaseOptions {
     std::string file;
     std::string folder;
     bool real = false;
+    KeyFlags keys;
 };
 
-Expected<std::shared_ptr<const Model>> open_with_testcases(const std::string& path) {
-    auto model = open_model(path);
+Expected<std::shared_ptr<const Model>> open_with_testcases(const std::string& path, const KeyFlags& keys) {
+    auto model = open_model(path, keys);
     if (model && (*model)->testcases.empty())
         return fail_in(ErrorCode::invalid_argument, (*model)->has_testcase_header ? "The file says that it has 0 testcases." : "The file is a dump without testcases.", path);
     return model;
@@ -38,7 +39,7 @@ std::string file_name(const std::string& input) {
 }
 
 int list(const TestcaseOptions& options) {
-    const auto model = open_with_testcases(options.file);
+    const auto model = open_with_testcases(options.file, options.keys);
     if (!model) return report(model.error());
     Table table({{"testcase", Table::Align::right}, {"input"}, {"type"}, {"role"}});
     for (std::size_t i = 0; i < (*model)->testcases.size(); ++i)
@@ -51,7 +52,7 @@ int list(const TestcaseOptions& options) {
 }
 
 int extract(const TestcaseOptions& options) {
-    const auto model = open_with_testcases(options.file);
+    const auto model = open_with_testcases(options.file, options.keys);
     if (!model) return report(model.error());
     std::error_code error;
     std::filesystem::create_directories(options.folder, error);
@@ -78,6 +79,7 @@ struct EditOptions {
     std::optional<double> maxerr;
     bool silent = false;
     bool no_assert = false;
+    KeyFlags keys;
 };
 
 Expected<void> check_output(const EditOptions& options) {
@@ -109,7 +111,7 @@ Expected<void> finish(TestcaseList& list, const EditOptions& options) {
 }
 
 Expected<void> add(const EditOptions& options) {
-    MGS_ASSIGN(const auto model, open_model(options.input));
+    MGS_ASSIGN(const auto model, open_model(options.input, options.keys));
     TestcaseList list(model);
     MGS_ASSIGN(auto testcases, testcases_from_spec(options.specs, list.targets(), options.feed, {}));
     for (const EditedTestcase& testcase : testcases)
@@ -130,7 +132,7 @@ Expected<void> check_indices(const std::vector<std::size_t>& indices, std::size_
 }
 
 Expected<void> remove(const EditOptions& options) {
-    MGS_ASSIGN(const auto model, open_with_testcases(options.input));
+    MGS_ASSIGN(const auto model, open_with_testcases(options.input, options.keys));
     TestcaseList list(model);
     MGS_TRY(check_indices(options.indices, list.now().testcases.size()));
     list.remove(options.indices);
@@ -138,7 +140,7 @@ Expected<void> remove(const EditOptions& options) {
 }
 
 Expected<void> recompute(const EditOptions& options) {
-    MGS_ASSIGN(const auto model, open_with_testcases(options.input));
+    MGS_ASSIGN(const auto model, open_with_testcases(options.input, options.keys));
     TestcaseList list(model);
     if (!list.network()) return forward(list.network_error());
     MGS_TRY(check_indices(options.indices, list.now().testcases.size()));
@@ -157,6 +159,7 @@ void add_edit_options(CLI::App* command, EditOptions& options, bool computes) {
     command->add_option("output", options.output, "The file to write")->required();
     command->add_option("--maxerr", options.maxerr, "How far outputs may be off; default: as the input, else 1e-4")->check(CLI::NonNegativeNumber);
     command->add_flag("--silent", options.silent, "AssertEqual tells its error only when it fails");
+    add_key_flags(*command, options.keys);
     if (!computes) return;
     command->add_option("--backend", options.backend, "Computes expected values")->capture_default_str();
     command->add_option("--threads", options.threads, "Threads of that backend; 0 = one per core")->capture_default_str()->check(CLI::NonNegativeNumber);
@@ -198,10 +201,12 @@ void add_testcase(CLI::App& app, int& status) {
     command->require_subcommand(1);
     CLI::App* listing = command->add_subcommand("list", "Lists inputs and expected values");
     listing->add_option("file", options->file, "A dump with testcases")->required();
+    add_key_flags(*listing, options->keys);
     listing->callback([options, &status] { status = list(*options); });
     CLI::App* extraction = command->add_subcommand("extract", "Writes every value as a .npy file");
     extraction->add_option("file", options->file, "A dump with testcases")->required();
     extraction->add_option("folder", options->folder, "Where the files go; made if it is not there")->required();
+    add_key_flags(*extraction, options->keys);
     extraction->add_flag("--real", options->real, "Quantized values as real numbers instead of stored ones");
     extraction->callback([options, &status] { status = extract(*options); });
     add_editing(command, status);

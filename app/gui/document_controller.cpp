@@ -2,6 +2,8 @@
 
 #include <QFileInfo>
 
+#include <cmath>
+
 #include "format/reader.h"
 #include "profile/graph_profile_reader.h"
 #include "profile/gunzip.h"
@@ -13,12 +15,27 @@ namespace megascope {
 
 namespace {
 
-Expected<std::shared_ptr<const OpenedModel>> openModel(const QString& path, const ReadOptions& options, std::shared_ptr<const MappedFile> file,
+std::filesystem::path fsPath(const QString& path) { return std::filesystem::path(path.toStdU16String()); }
+
+/// A file with its stamp, which is taken before: a change in between is noticed later.
+struct StampedFile {
+    std::optional<FileStamp> stamp;
+    std::shared_ptr<const MappedFile> file;
+};
+
+Expected<StampedFile> openStamped(const QString& path) {
+    StampedFile stamped{file_stamp(fsPath(path)), nullptr};
+    MGS_ASSIGN(stamped.file, MappedFile::open(fsPath(path)));
+    return stamped;
+}
+
+Expected<std::shared_ptr<const OpenedModel>> openModel(const QString& path, const ReadOptions& options, const StampedFile& stamped,
                                                        const CancelToken& cancel, const Progress& progress) {
     auto opened = std::make_shared<OpenedModel>();
     opened->path = path;
+    opened->stamp = stamped.stamp;
     opened->open = options;
-    MGS_ASSIGN(opened->model, read_model(std::move(file), options, cancel, progress));
+    MGS_ASSIGN(opened->model, read_model(stamped.file, options, cancel, progress));
     MGS_ASSIGN(opened->facts, computeGraphFacts(opened->model->main().graph, cancel, progress));
     return opened;
 }
@@ -43,10 +60,13 @@ std::shared_ptr<const OprTimes> timesOf(const GraphProfile& profile, const std::
     return times;
 }
 
-Expected<std::shared_ptr<const OpenedProfile>> openProfile(const QString& path, const std::shared_ptr<const MappedFile>& file, const TraceReadOptions& range, const CancelToken& cancel,
+Expected<std::shared_ptr<const OpenedProfile>> openProfile(const QString& path, const StampedFile& stamped, const TraceReadOptions& range, const CancelToken& cancel,
                                                            const Progress& progress) {
     auto opened = std::make_shared<OpenedProfile>();
     opened->path = path;
+    opened->stamp = stamped.stamp;
+    opened->range = range;
+    const auto& file = stamped.file;
     std::shared_ptr<const Timeline> timeline;
     std::shared_ptr<const MappedFile> plain = file;
     if (is_gzip(file->bytes())) {
@@ -78,8 +98,8 @@ Expected<std::shared_ptr<const OpenedProfile>> openProfile(const QString& path, 
 } // namespace
 
 Expected<std::shared_ptr<const OpenedModel>> DocumentController::readModelFile(const QString& path, const CancelToken& cancel, const Progress& progress) {
-    MGS_ASSIGN(auto file, MappedFile::open(std::filesystem::path(path.toStdU16String())));
-    return openModel(path, {}, std::move(file), cancel, progress);
+    MGS_ASSIGN(const StampedFile stamped, openStamped(path));
+    return openModel(path, {}, stamped, cancel, progress);
 }
 
 Expected<std::shared_ptr<const DocumentController::Opened>> DocumentController::openFile(const QString& path, const ReadOptions& options, bool& mayBeEncrypted,
@@ -89,7 +109,8 @@ Expected<std::shared_ptr<const DocumentController::Opened>> DocumentController::
         MGS_ASSIGN(opened->record, readRunRecord(path, cancel, progress));
         return opened;
     }
-    MGS_ASSIGN(auto file, MappedFile::open(std::filesystem::path(path.toStdU16String())));
+    MGS_ASSIGN(const StampedFile stamped, openStamped(path));
+    const auto& file = stamped.file;
     const Sniffed sniffed = sniff(file->bytes());
     switch (sniffed.kind) {
     case FileKind::profile_json:
@@ -100,15 +121,19 @@ Expected<std::shared_ptr<const DocumentController::Opened>> DocumentController::
             opened->memory = std::make_shared<const StaticMemory>(std::move(info));
             return opened;
         }
-        MGS_ASSIGN(opened->profile, openProfile(path, file, {}, cancel, progress));
+        MGS_ASSIGN(opened->profile, openProfile(path, stamped, {}, cancel, progress));
         return opened;
     }
     default: {
         mayBeEncrypted = sniffed.kind == FileKind::unknown || sniffed.kind == FileKind::packed_model;
-        MGS_ASSIGN(opened->model, openModel(path, options, std::move(file), cancel, progress));
+        MGS_ASSIGN(opened->model, openModel(path, options, stamped, cancel, progress));
         return opened;
     }
     }
+}
+
+DocumentController::DocumentController(JobRunner* jobs, QObject* parent) : QObject(parent), jobs_(jobs) {
+    for (const FileWatch* watch : {&modelWatch_, &profileWatch_}) connect(watch, &FileWatch::changedOnDisk, this, &DocumentController::changedOnDisk);
 }
 
 void DocumentController::open(const QString& path, const ReadOptions& options) {
@@ -134,9 +159,7 @@ void DocumentController::open(const QString& path, const ReadOptions& options) {
             } else if ((*result)->memory) {
                 emit staticMemoryOpened(path, (*result)->memory);
             } else {
-                profile_ = (*result)->profile;
-                emit profileOpened(profile_);
-                joinProfile();
+                setProfile((*result)->profile);
             }
         });
 }
@@ -145,8 +168,8 @@ void DocumentController::openTracePart(const QString& path, const TraceReadOptio
     jobs_->start<OpenedProfile>(
         QStringLiteral("open/profile"), tr("Opening a part of %1").arg(QFileInfo(path).fileName()),
         [path, range](const CancelToken& cancel, const Progress& progress) -> Expected<std::shared_ptr<const OpenedProfile>> {
-            MGS_ASSIGN(const auto file, MappedFile::open(std::filesystem::path(path.toStdU16String())));
-            return openProfile(path, file, range, cancel, progress);
+            MGS_ASSIGN(const StampedFile stamped, openStamped(path));
+            return openProfile(path, stamped, range, cancel, progress);
         },
         this,
         [this, path](JobRunner::Result<OpenedProfile> result) {
@@ -154,16 +177,40 @@ void DocumentController::openTracePart(const QString& path, const TraceReadOptio
                 if (result.error().code != ErrorCode::cancelled) emit failed(path, result.error());
                 return;
             }
-            profile_ = *result;
-            emit profileOpened(profile_);
-            joinProfile();
+            setProfile(*result);
         });
 }
 
 void DocumentController::setModel(std::shared_ptr<const OpenedModel> model) {
     model_ = std::move(model);
+    modelWatch_.watch(model_->path, model_->stamp);
     emit modelOpened(model_);
     joinProfile();
+}
+
+void DocumentController::setProfile(std::shared_ptr<const OpenedProfile> profile) {
+    profile_ = std::move(profile);
+    profileWatch_.watch(profile_->path, profile_->stamp);
+    emit profileOpened(profile_);
+    joinProfile();
+}
+
+void DocumentController::reload() {
+    if (model_) open(model_->path, model_->open);
+    if (!profile_ || (model_ && !profileWatch_.changed())) return;
+    if (std::isfinite(profile_->range.from) || std::isfinite(profile_->range.to)) openTracePart(profile_->path, profile_->range);
+    else open(profile_->path);
+}
+
+bool DocumentController::modelIsCurrent() {
+    if (!modelWatch_.changed()) return true;
+    emit changedOnDisk(model_->path);
+    return false;
+}
+
+void DocumentController::checkFiles() {
+    modelWatch_.check();
+    profileWatch_.check();
 }
 
 void DocumentController::showGraph(std::uint32_t graph) {
@@ -187,6 +234,8 @@ void DocumentController::close() {
     for (const auto* slot : {"open/model", "open/profile", "join"}) jobs_->dropSlot(QLatin1String(slot));
     model_.reset();
     profile_.reset();
+    modelWatch_.watch({}, {});
+    profileWatch_.watch({}, {});
     emit modelClosed();
 }
 

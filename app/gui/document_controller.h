@@ -4,8 +4,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
+#include "app/gui/file_watch.h"
 #include "app/gui/run_record.h"
+#include "base/file_stamp.h"
 #include "format/model.h"
 #include "format/reader.h"
 #include "format/static_memory.h"
@@ -22,6 +25,7 @@ namespace megascope {
 struct OpenedModel {
     QString path;
     ReadOptions open;          ///< how it was opened
+    std::optional<FileStamp> stamp; ///< the file as it was opened
     std::shared_ptr<const Model> model;
     std::uint32_t graph = 0;
     std::shared_ptr<const GraphFacts> facts;
@@ -30,6 +34,8 @@ struct OpenedModel {
 /// A profile or trace file. `profile`, `facts` and `times` are null for a trace of events.
 struct OpenedProfile {
     QString path;
+    std::optional<FileStamp> stamp; ///< the file as it was opened
+    TraceReadOptions range;         ///< the part that was opened
     std::shared_ptr<const GraphProfile> profile;
     std::shared_ptr<const TimelineScene> scene;
     std::shared_ptr<const GraphFacts> facts; ///< the profile's own graph, shown when no model is open
@@ -48,7 +54,7 @@ struct JoinedProfile {
 class DocumentController : public QObject {
     Q_OBJECT
 public:
-    explicit DocumentController(JobRunner* jobs, QObject* parent = nullptr) : QObject(parent), jobs_(jobs) {}
+    explicit DocumentController(JobRunner* jobs, QObject* parent = nullptr);
 
     /// Looks at the content and opens it as what it is. A model replaces the open model, a profile the open profile.
     void open(const QString& path, const ReadOptions& options = {});
@@ -59,6 +65,13 @@ public:
     /// Shows another graph of the open file.
     void showGraph(std::uint32_t graph);
     void close();
+    /// Opens the model again, and the profile if that changed on disk.
+    void reload();
+    /// The file of the open model is still what was opened. Otherwise says `changedOnDisk` and returns false: what is written or run
+    /// now would not be what is shown. True without a model.
+    [[nodiscard]] bool modelIsCurrent();
+    /// Looks for changes on disk soon.
+    void checkFiles();
 
     [[nodiscard]] const std::shared_ptr<const OpenedModel>& model() const { return model_; }
     [[nodiscard]] const std::shared_ptr<const OpenedProfile>& profile() const { return profile_; }
@@ -73,6 +86,8 @@ signals:
     void failed(const QString& path, const megascope::Error& error);
     /// After `failed`: with another key the file could perhaps be opened.
     void keyWanted(const QString& path);
+    /// An open file was written again by someone.
+    void changedOnDisk(const QString& path);
 
 private:
     struct Opened { ///< one of them
@@ -84,9 +99,12 @@ private:
     static Expected<std::shared_ptr<const Opened>> openFile(const QString& path, const ReadOptions& options, bool& mayBeEncrypted, const CancelToken& cancel,
                                                             const Progress& progress);
     void setModel(std::shared_ptr<const OpenedModel> model);
+    void setProfile(std::shared_ptr<const OpenedProfile> profile);
     void joinProfile();
 
     JobRunner* jobs_;
+    FileWatch modelWatch_;
+    FileWatch profileWatch_;
     std::shared_ptr<const OpenedModel> model_;
     std::shared_ptr<const OpenedProfile> profile_;
 };

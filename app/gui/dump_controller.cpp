@@ -5,7 +5,11 @@
 #include <QFileInfo>
 #include <QMenu>
 #include <QMessageBox>
+#include <QShortcut>
 
+#include <utility>
+
+#include "app/gui/help_dialog.h"
 #include "views/common/error_bar.h"
 #include "views/common/icon.h"
 #include "views/dump/dump_form.h"
@@ -21,11 +25,18 @@ DumpController::DumpController(QWidget* window, JobRunner* jobs, DocumentControl
     dump_->setToolTip(tr("Write the graph as MegEngine's trace.dump does: optimized, with testcases, with other names (Ctrl+D)"));
     save_ = new QAction(tr("Save &testcases…"), this);
     save_->setObjectName(QStringLiteral("saveTestcasesAction"));
+    save_->setShortcut(QKeySequence::Save); // what is edited here is testcases
     connect(dump_, &QAction::triggered, this, &DumpController::showDialog);
     connect(save_, &QAction::triggered, this, &DumpController::saveTestcases);
     connect(testcases_, &TestcaseDocument::changed, this, &DumpController::updateActions);
-    connect(testcases_, &TestcaseDocument::failed, errors_, &ErrorBar::showError);
-    connect(testcases_, &TestcaseDocument::saved, this, [this](const QString& path) { emit log(tr("Saved testcases to %1").arg(path)); });
+    connect(testcases_, &TestcaseDocument::failed, this, [this](const Error& error) {
+        afterSaving_ = {};
+        errors_->showError(error);
+    });
+    connect(testcases_, &TestcaseDocument::saved, this, [this](const QString& path) {
+        emit log(tr("Saved testcases to %1").arg(path));
+        if (const auto then = std::exchange(afterSaving_, {})) QMetaObject::invokeMethod(this, then, Qt::QueuedConnection);
+    });
     connect(documents_, &DocumentController::modelOpened, this, &DumpController::updateSource);
     connect(documents_, &DocumentController::modelClosed, this, &DumpController::updateSource);
     updateActions();
@@ -49,10 +60,11 @@ void DumpController::updateSource() {
 }
 
 void DumpController::showDialog() {
-    const auto& opened = documents_->model();
-    if (!opened) return;
+    const auto opened = documents_->model();
+    if (!opened || !documents_->modelIsCurrent()) return;
     if (!dialog_) {
         dialog_ = new DumpDialog(jobs_, window_);
+        connect(new QShortcut(QKeySequence::HelpContents, dialog_), &QShortcut::activated, dialog_, [dialog = dialog_.data()] { showHelpFor(dialog, dialog); });
         connect(dialog_, &DumpDialog::openRequested, this, &DumpController::openRequested);
         connect(dialog_, &DumpDialog::compareRequested, this, &DumpController::compareRequested);
         connect(dialog_, &DumpDialog::dumped, this, [this](const QString& path) { emit log(tr("Dumped to %1").arg(path)); });
@@ -66,7 +78,8 @@ void DumpController::showDialog() {
 }
 
 void DumpController::saveTestcases() {
-    if (!documents_->model()) return;
+    afterSaving_ = {};
+    if (!documents_->model() || !documents_->modelIsCurrent()) return;
     const QFileInfo info(documents_->model()->path);
     QString base = info.completeBaseName();
     if (!base.endsWith(QLatin1String(".test"))) base += QStringLiteral(".test");
@@ -75,11 +88,14 @@ void DumpController::saveTestcases() {
     if (!path.isEmpty()) testcases_->save(path);
 }
 
-bool DumpController::mayDiscard() {
+bool DumpController::mayDiscard(std::function<void()> then) {
     if (!testcases_->modified()) return true;
     const auto answer = QMessageBox::question(window_, tr("Edited testcases"), tr("The edited testcases were not saved. Discard them?"),
                                               QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
-    if (answer == QMessageBox::Save) saveTestcases();
+    if (answer == QMessageBox::Save) {
+        saveTestcases();
+        if (testcases_->saving()) afterSaving_ = std::move(then);
+    }
     return answer == QMessageBox::Discard;
 }
 

@@ -3,6 +3,8 @@
 #include <QObject>
 #include <QPointer>
 
+#include <functional>
+
 #include "app/gui/document_controller.h"
 #include "views/dump/dump_dialog.h"
 #include "views/testcase/testcase_document.h"
@@ -29,8 +31,9 @@ public:
 
     void showDialog();
     void saveTestcases();
-    /// May what is open go away? Asks when testcases were edited and not saved.
-    [[nodiscard]] bool mayDiscard();
+    /// May what is open go away? Asks when testcases were edited and not saved. When they are to be saved first the answer is no, and
+    /// `then` is called once that is done.
+    [[nodiscard]] bool mayDiscard(std::function<void()> then);
 
 signals:
     void openRequested(const QString& path);
@@ -48,6 +51,7 @@ private:
     QAction* dump_;
     QAction* save_;
     QPointer<DumpDialog> dialog_;
+    std::function<void()> afterSaving_; ///< what waits for the testcases to be saved
 };
 
 } // namespace megascope

@@ -81,10 +81,12 @@ FilePage::FilePage(Selection* selection, QWidget* parent) : QWidget(parent), sel
     layout->addWidget(graphs_, 0, Qt::AlignLeft);
     layout->addWidget(tree_, 1);
     connect(graphs_, &QComboBox::activated, this, [this](int index) { emit graphRequested(static_cast<std::uint32_t>(index)); });
-    connect(tree_, &QTreeView::clicked, this, [this](const QModelIndex& index) {
-        const Pick pick = index.data(PropertyModel::PickRole).value<Pick>();
-        if (!pick.empty()) selection_->select(pick);
-    });
+    // A click or Enter.
+    for (const auto signal : {&QTreeView::clicked, &QTreeView::activated})
+        connect(tree_, signal, this, [this](const QModelIndex& index) {
+            const Pick pick = index.siblingAtColumn(1).data(PropertyModel::PickRole).value<Pick>();
+            if (!pick.empty()) selection_->select(pick);
+        });
 }
 
 void FilePage::setModel(const std::shared_ptr<const OpenedModel>& opened) {

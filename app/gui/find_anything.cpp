@@ -1,10 +1,12 @@
 #include "app/gui/find_anything.h"
 
 #include <QAction>
+#include <QApplication>
 #include <QFileInfo>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QMenu>
 #include <QRegularExpression>
 #include <QVBoxLayout>
 
@@ -23,6 +25,11 @@ namespace {
 std::string lowered(std::string s) {
     for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return s;
+}
+
+QString keysOf(const QAction& action) {
+    const QString named = action.text().section(QLatin1Char('\t'), 1);
+    return named.isEmpty() ? action.shortcut().toString(QKeySequence::NativeText) : named;
 }
 
 } // namespace
@@ -73,6 +80,19 @@ void FindAnything::setFacts(std::shared_ptr<const GraphFacts> facts) {
     varKeys_.clear();
 }
 
+QList<FindAnything::Command> FindAnything::commandsOf(QMenu& menu, const QMenu* without, const QString& prefix) {
+    emit menu.aboutToShow(); // some actions are enabled only then
+    QList<Command> commands;
+    for (QAction* action : menu.actions()) {
+        if (action->isSeparator() || !action->isVisible() || (without && action->menu() == without)) continue;
+        // Behind a tab stands a key that the menu only names.
+        const QString title = prefix + action->text().section(QLatin1Char('\t'), 0, 0).remove(QLatin1Char('&')).remove(QStringLiteral("…"));
+        if (action->menu()) commands += commandsOf(*action->menu(), without, title + QStringLiteral(" ▸ "));
+        else commands.append({title, action});
+    }
+    return commands;
+}
+
 void FindAnything::popUp() {
     if (facts_ && oprKeys_.empty()) { // on first use, not on opening
         const Graph& graph = *facts_->graph;
@@ -84,6 +104,7 @@ void FindAnything::popUp() {
     const QWidget* window = parentWidget();
     const int width = std::min(window->width() - 40, fontMetrics().averageCharWidth() * 90);
     setGeometry((window->width() - width) / 2, 48, width, std::min(window->height() - 80, fontMetrics().height() * 22));
+    if (!isVisible()) before_ = QApplication::focusWidget();
     edit_->clear();
     refresh();
     show();
@@ -105,8 +126,8 @@ std::vector<FindAnything::Hit> FindAnything::search(const QString& typed) const 
     };
     if (words.empty()) { // what one most probably wants next
         for (const QString& file : files_) hits.push_back({Hit::Kind::file, 0, QFileInfo(file).fileName(), QFileInfo(file).absolutePath(), {}, nullptr, file});
-        for (QAction* action : commands_)
-            if (action->isEnabled()) hits.push_back({Hit::Kind::command, 0, action->text().remove(QLatin1Char('&')), action->shortcut().toString(QKeySequence::NativeText), {}, action, {}});
+        for (const auto& [title, action] : commands_)
+            if (action->isEnabled()) hits.push_back({Hit::Kind::command, 0, title, keysOf(*action), {}, action, {}});
         if (hits.size() > limit) hits.resize(limit);
         return hits;
     }
@@ -144,11 +165,10 @@ std::vector<FindAnything::Hit> FindAnything::search(const QString& typed) const 
             }
         }
     }
-    for (QAction* action : commands_) {
+    for (const auto& [title, action] : commands_) {
         if (!action->isEnabled()) continue;
-        const QString title = action->text().remove(QLatin1Char('&'));
         if (const int score = matchScore(words, title.toLower().toStdString()); score > 0)
-            hits.push_back({Hit::Kind::command, score + 60, title, action->shortcut().toString(QKeySequence::NativeText), {}, action, {}});
+            hits.push_back({Hit::Kind::command, score + 60, title, keysOf(*action), {}, action, {}});
     }
     for (const QString& file : files_) {
         if (const int score = matchScore(words, QFileInfo(file).fileName().toLower().toStdString()); score > 0)
@@ -183,8 +203,7 @@ void FindAnything::accept() {
     const int row = list_->currentRow();
     if (row < 0 || row >= static_cast<int>(hits_.size())) return;
     const Hit hit = hits_[static_cast<std::size_t>(row)];
-    hide();
-    if (parentWidget()) parentWidget()->setFocus();
+    leave();
     switch (hit.kind) {
     case Hit::Kind::opr:
     case Hit::Kind::var: emit picked(hit.pick); break;
@@ -193,12 +212,17 @@ void FindAnything::accept() {
     }
 }
 
+void FindAnything::leave() {
+    QWidget* back = before_ && before_->isVisible() && before_->isEnabled() ? before_.data() : parentWidget();
+    hide();
+    if (back) back->setFocus(Qt::PopupFocusReason);
+}
+
 bool FindAnything::eventFilter(QObject* object, QEvent* event) {
     if (event->type() == QEvent::KeyPress) {
         const int key = static_cast<QKeyEvent*>(event)->key();
         if (key == Qt::Key_Escape) {
-            hide();
-            if (parentWidget()) parentWidget()->setFocus();
+            leave();
             return true;
         }
         if (key == Qt::Key_Return || key == Qt::Key_Enter) {

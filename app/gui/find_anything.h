@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QFrame>
+#include <QPointer>
 
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 class QAction;
 class QLineEdit;
 class QListWidget;
+class QMenu;
 
 namespace megascope {
 
@@ -29,12 +31,18 @@ public:
         QAction* action = nullptr;
         QString path;
     };
+    struct Command {
+        QString title; ///< "Theme ▸ Dark"
+        QAction* action = nullptr;
+    };
     static constexpr int limit = 60;
 
     explicit FindAnything(QWidget* window);
 
     void setFacts(std::shared_ptr<const GraphFacts> facts);
-    void setCommands(const QList<QAction*>& commands) { commands_ = commands; }
+    void setCommands(QList<Command> commands) { commands_ = std::move(commands); }
+    /// What a menu and its submenus offer, `without` one of them.
+    [[nodiscard]] static QList<Command> commandsOf(QMenu& menu, const QMenu* without, const QString& prefix = {});
     void setFiles(const QStringList& files) { files_ = files; }
     /// Opens the list at the top of the window.
     void popUp();
@@ -50,11 +58,14 @@ protected:
 private:
     void refresh();
     void accept();
+    /// Hides, and the focus goes back to where it was.
+    void leave();
 
     std::shared_ptr<const GraphFacts> facts_;
     std::vector<std::string> oprKeys_; ///< lower-case "name type" of each operator
     std::vector<std::string> varKeys_;
-    QList<QAction*> commands_;
+    QList<Command> commands_;
+    QPointer<QWidget> before_; ///< had the focus
     QStringList files_;
     QLineEdit* edit_;
     QListWidget* list_;

@@ -7,12 +7,14 @@
 #include "app/gui/main_window.h"
 #include "app/gui/options.h"
 #include "app/gui/screenshot.h"
+#include "base/cut_off_guard.h"
 #include "session/runner.h"
 
 using namespace megascope;
 
 int main(int argc, char** argv) {
     const Options options = parseOptions(argc, argv);
+    guard_against_cut_off_files(); // who dumps a model again while it is open here must not end this window, which says that it changed
     QApplication app(argc, argv);
     QCoreApplication::setOrganizationName(QStringLiteral("Megascope"));
     QCoreApplication::setApplicationName(QStringLiteral("Megascope"));

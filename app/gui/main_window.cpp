@@ -64,7 +64,7 @@ MainWindow::MainWindow(std::unique_ptr<Runner> runner, QWidget* parent) : QMainW
     selection_ = new Selection(this);
     documents_ = new DocumentController(jobs_, this);
     runs_ = new RunController(jobs_, std::move(runner), this);
-    testcaseEdits_ = new TestcaseDocument(jobs_, this);
+    testcaseEdits_ = new TestcaseDocument(jobs_, runs_->runner(), this);
     recent_ = new RecentFiles(this);
     saves_ = new SaveController(documents_, jobs_, this);
 
@@ -77,6 +77,7 @@ MainWindow::MainWindow(std::unique_ptr<Runner> runner, QWidget* parent) : QMainW
     runStatus_ = new QLabel(this);
     runStatus_->setForegroundRole(QPalette::PlaceholderText);
     jobBar_ = new JobBar(jobs_, this);
+    fileStatus_->setTextFormat(Qt::PlainText);
     fileStatus_->setContentsMargins(8, 0, 8, 0);
     runStatus_->setContentsMargins(8, 0, 8, 0);
     statusBar()->addWidget(fileStatus_);
@@ -166,6 +167,8 @@ void MainWindow::buildCentre() {
     layout->addWidget(error_);
     layout->addWidget(keyBar_);
     layout->addWidget(centre_, 1);
+    // The widest page of fields does not keep the window from small screens.
+    frame->setMinimumSize(360, 200);
     setCentralWidget(frame);
 }
 
@@ -250,9 +253,15 @@ void MainWindow::connectViews() {
     });
     connect(runs_, &RunController::finished, this, &MainWindow::runFinished);
     connect(runs_, &RunController::failed, this, &MainWindow::runFailed);
+    connect(documents_, &DocumentController::changedOnDisk, this, &MainWindow::sayChanged);
+    connect(testcaseEdits_, &TestcaseDocument::failed, this, [this] { documents_->modelIsCurrent(); }); // perhaps that is why
+    connect(testcases_->editor(), &InputsEditor::edited, this, [this] {
+        values_.forgetOwnInputs();
+        inspector_->clearValue();
+    });
     connect(error_, &ErrorBar::actionRequested, this, [this] {
         error_->dismiss();
-        launch(runs_->lastRequest());
+        if (barAction_) barAction_();
     });
 }
 
@@ -267,12 +276,33 @@ void MainWindow::restoreSettings() {
 }
 
 void MainWindow::open(const QString& path) {
-    // A profile joins what is open; anything else may take its place.
-    const bool joins = path.endsWith(QLatin1String(".json")) || path.endsWith(QLatin1String(".gz")) || looksLikeRunRecord(path);
-    if (!joins && !dumps_->mayDiscard()) return;
+    // A model takes the place of the open one; a profile joins it.
+    const bool replaces = CompareController::isModelFile(path) && !looksLikeRunRecord(path);
+    if (replaces && !dumps_->mayDiscard([this, path] { open(path); })) return;
     error_->dismiss();
     keyBar_->hide();
     documents_->open(path);
+}
+
+void MainWindow::openAll(const QStringList& paths) {
+    QStringList models;
+    QStringList others;
+    for (const QString& path : paths) (CompareController::isModelFile(path) && !looksLikeRunRecord(path) ? models : others) << path;
+    if (models.size() > 1) {
+        const auto compare = [this, second = models[1], tooMany = models.mid(2)] {
+            compareWith(second);
+            if (!tooMany.isEmpty()) sayNotOpened(tooMany);
+        };
+        connect(documents_, &DocumentController::modelOpened, this, compare, Qt::SingleShotConnection);
+    }
+    if (!models.isEmpty()) open(models.front());
+    for (const QString& path : others) open(path);
+}
+
+void MainWindow::reload() {
+    if (!dumps_->mayDiscard([this] { reload(); })) return;
+    error_->dismiss();
+    documents_->reload();
 }
 
 void MainWindow::sayNotOpened(const QStringList& paths) {
@@ -349,7 +379,7 @@ void MainWindow::setTheme(ThemeMode mode) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (!dumps_->mayDiscard()) {
+    if (!dumps_->mayDiscard([this] { close(); })) {
         event->ignore();
         return;
     }
@@ -368,13 +398,20 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 void MainWindow::dropEvent(QDropEvent* event) {
     // With Shift a dump is set beside the open one instead of taking its place.
     const bool beside = event->modifiers() & Qt::ShiftModifier && documents_->model();
-    for (const QUrl& url : event->mimeData()->urls()) {
-        if (!url.isLocalFile()) continue;
-        const QString path = url.toLocalFile();
-        if (beside && CompareController::isModelFile(path)) compareWith(path);
-        else open(path);
-    }
+    QStringList paths;
+    for (const QUrl& url : event->mimeData()->urls())
+        if (url.isLocalFile()) paths << url.toLocalFile();
+    if (paths.isEmpty() && event->mimeData()->hasUrls())
+        error_->showMessage(ErrorBar::Severity::warning, tr("Only files of this machine can be opened: copy %1 here first.").arg(event->mimeData()->urls().front().toDisplayString()));
+    if (beside && !paths.isEmpty() && CompareController::isModelFile(paths.front())) compareWith(paths.takeFirst());
+    openAll(paths);
     event->acceptProposedAction();
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+    QMainWindow::changeEvent(event);
+    // Network file systems do not tell of changes.
+    if (event->type() == QEvent::ActivationChange && isActiveWindow()) documents_->checkFiles();
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event) {

@@ -2,6 +2,7 @@
 
 #include <QMainWindow>
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -58,6 +59,7 @@ class TimelinePanel;
 class TimelineView;
 class VarTableModel;
 class WeightTableModel;
+class WeightsController;
 class WelcomePage;
 
 /// An arrangement of the docks for one kind of work.
@@ -74,6 +76,10 @@ public:
     ~MainWindow() override;
 
     void open(const QString& path);
+    /// Several files at once: one model, a second one that is compared with it, profiles and records.
+    void openAll(const QStringList& paths);
+    /// Opens what is open again and keeps the view and the selection.
+    void reload();
     void openSample();
     /// Says that these models of the command line were not opened: a window shows one and compares it with a second one.
     void sayNotOpened(const QStringList& paths);
@@ -104,6 +110,7 @@ public:
     [[nodiscard]] ProfileCompareController* profileComparison() const { return profileCompare_; }
     [[nodiscard]] ProfileReportController* profileReports() const { return profileReport_; }
     [[nodiscard]] SelectionController* selecting() const { return selecting_; }
+    [[nodiscard]] WeightsController* weightTools() const { return weightTools_; }
     [[nodiscard]] GraphController* graphTools() const { return graphTools_; }
     [[nodiscard]] GraphExportController* graphExport() const { return graphExport_; }
     [[nodiscard]] TablePage* tablePage(const QString& name) const;
@@ -118,6 +125,7 @@ protected:
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
 
 private:
     // main_window.cpp
@@ -145,6 +153,8 @@ private:
     void openDialog();
     void findAnything();
     void findInView();
+    /// The keyboard goes to the next (1) or previous (-1) visible part: the view in the middle, then the docks.
+    void focusArea(int step);
     void showHelp();
     void about();
 
@@ -155,6 +165,7 @@ private:
     void showJoined(const std::shared_ptr<const JoinedProfile>& joined);
     void showRecord(const std::shared_ptr<const RunRecord>& record);
     void openFailed(const QString& path, const Error& error);
+    void sayChanged(const QString& path);
     void showSaved(const std::shared_ptr<const SavedDump>& dump);
     /// The graph of the open model, or a profile's own; null shows none.
     void showGraph(const std::shared_ptr<const GraphFacts>& facts);
@@ -198,6 +209,8 @@ private:
     RecentFiles* recent_;
     SaveController* saves_;
     ValueStore values_;
+    std::shared_ptr<const OpenedModel> shown_; ///< the model that the views show
+    std::function<void()> barAction_;          ///< what the error bar's button does
     std::shared_ptr<const OprTimes> times_;
     std::vector<ProfileOprId> profileOfOpr_; ///< by OprId: the operator of the shown timeline; empty when nothing matched
     std::shared_ptr<const TimelineScene> timelineScene_;
@@ -239,6 +252,7 @@ private:
     OprTableModel* oprs_ = nullptr;
     VarTableModel* vars_ = nullptr;
     WeightTableModel* weights_ = nullptr;
+    WeightsController* weightTools_ = nullptr;
     ResultTableModel* results_ = nullptr;
     ProblemTableModel* problems_ = nullptr;
     LogTableModel* log_ = nullptr;
@@ -249,6 +263,7 @@ private:
     QMenu* recentMenu_ = nullptr;
     QMenu* graphMenu_ = nullptr;
     QAction* closeAction_ = nullptr;
+    QAction* reloadAction_ = nullptr;
     QAction* runAction_ = nullptr;
     QAction* runAllAction_ = nullptr;
     QAction* stopAction_ = nullptr;

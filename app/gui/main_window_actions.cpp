@@ -31,6 +31,7 @@
 #include "app/gui/run_record_page.h"
 #include "app/gui/save_controller.h"
 #include "app/gui/selection_controller.h"
+#include "app/gui/weights_controller.h"
 #include "base/thread_pool.h"
 #include "exec/backend.h"
 #include "views/common/icon.h"
@@ -71,7 +72,9 @@ void MainWindow::buildFileMenu() {
     connect(recent_, &RecentFiles::changed, this, [this] { recentMenu_->setEnabled(!recent_->paths().isEmpty()); });
     recentMenu_->setEnabled(!recent_->paths().isEmpty());
     menu->addAction(themedIcon(QStringLiteral("sample")), tr("Open a &Sample"), this, &MainWindow::openSample);
-    profileReport_->addActions(menu->addMenu(themedIcon(QStringLiteral("save")), tr("&Export")));
+    QMenu* exports = menu->addMenu(themedIcon(QStringLiteral("save")), tr("&Export"));
+    profileReport_->addActions(exports);
+    weightTools_->addActions(exports);
     menu->addSeparator();
     QAction* saveAs = menu->addAction(themedIcon(QStringLiteral("save")), tr("Save &As…"), saves_, &SaveController::ask);
     saveAs->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S));
@@ -80,8 +83,11 @@ void MainWindow::buildFileMenu() {
     graphExport_->addExportActions(menu);
     dumps_->fillMenu(menu);
     menu->addSeparator();
+    reloadAction_ = menu->addAction(tr("&Reload"), this, &MainWindow::reload);
+    reloadAction_->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_R));
+    reloadAction_->setObjectName(QStringLiteral("reloadAction"));
     closeAction_ = menu->addAction(tr("&Close"), this, [this] {
-        if (dumps_->mayDiscard()) documents_->close();
+        if (dumps_->mayDiscard([this] { documents_->close(); })) documents_->close();
     });
     closeAction_->setShortcut(QKeySequence::Close);
     menu->addSeparator();
@@ -127,6 +133,9 @@ void MainWindow::buildViewMenu() {
     for (const auto& [title, view] : views) menu->addAction(title, this, [this, v = view] { showView(v); });
     menu->addSeparator();
     for (QDockWidget* dock : {outlineDock_, testcaseDock_, inspectorDock_, tableDock_}) menu->addAction(dock->toggleViewAction());
+    menu->addSeparator();
+    menu->addAction(tr("Keyboard to the &next part"), this, [this] { focusArea(1); })->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_F6));
+    menu->addAction(tr("Keyboard to the pre&vious part"), this, [this] { focusArea(-1); })->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_F6));
     menu->addSeparator();
     QAction* animations = menu->addAction(tr("A&nimations"));
     animations->setObjectName(QStringLiteral("animations"));
@@ -301,7 +310,8 @@ void MainWindow::buildToolBar() {
 void MainWindow::fillRecentMenu() {
     recentMenu_->clear();
     for (const QString& path : recent_->paths()) {
-        QAction* action = recentMenu_->addAction(QFileInfo(path).fileName() + QStringLiteral("   —   ") + QFileInfo(path).absolutePath());
+        QString title = QFileInfo(path).fileName() + QStringLiteral("   —   ") + QFileInfo(path).absolutePath();
+        QAction* action = recentMenu_->addAction(title.replace(QLatin1Char('&'), QStringLiteral("&&"))); // one alone is a shortcut's mark
         connect(action, &QAction::triggered, this, [this, path] { open(path); });
     }
     recentMenu_->addSeparator();
@@ -312,8 +322,9 @@ void MainWindow::updateActions() {
     const bool model = documents_->model() != nullptr;
     const bool running = runs_->running();
     closeAction_->setEnabled(model || documents_->profile() || record_->record());
+    reloadAction_->setEnabled(model || documents_->profile());
     runAction_->setEnabled(model && !running);
-    runAllAction_->setEnabled(model && !running && !documents_->model()->model->testcases.empty());
+    runAllAction_->setEnabled(model && !running && !testcaseEdits_->testcases().empty());
     stopAction_->setEnabled(running);
     profileAction_->setEnabled(model && !running);
     for (QAction* action : modelActions_) action->setEnabled(model);
@@ -333,12 +344,10 @@ void MainWindow::openDialog() {
 }
 
 void MainWindow::findAnything() {
-    QList<QAction*> commands;
+    QList<FindAnything::Command> commands;
     for (QAction* top : menuBar()->actions())
-        if (top->menu())
-            for (QAction* action : top->menu()->actions())
-                if (!action->isSeparator() && !action->menu()) commands << action;
-    find_->setCommands(commands);
+        if (top->menu()) commands += FindAnything::commandsOf(*top->menu(), recentMenu_); // recent files are found as such
+    find_->setCommands(std::move(commands));
     find_->setFiles(recent_->paths());
     find_->popUp();
 }
@@ -347,6 +356,29 @@ void MainWindow::findInView() {
     if (tabs_->currentWidget() == graph_ && centre_->currentWidget() == tabs_ && !tableDock_->isAncestorOf(QApplication::focusWidget())) return graphTools_->finder()->popUp();
     tableDock_->show();
     tables_[tableTabs_->currentIndex()]->focusFilter();
+}
+
+void MainWindow::focusArea(int step) {
+    QList<QWidget*> areas = {centre_};
+    for (QDockWidget* dock : {outlineDock_, testcaseDock_, inspectorDock_, tableDock_})
+        if (dock->isVisible() && !dock->visibleRegion().isEmpty()) areas << dock;
+    const QWidget* focus = QApplication::focusWidget();
+    qsizetype at = 0;
+    while (at < areas.size() && !areas[at]->isAncestorOf(focus)) ++at;
+    if (at == areas.size()) at = step > 0 ? -1 : 0;
+    // A part in which nothing takes the keyboard (an empty state) is passed over.
+    for (qsizetype tried = 0; tried < areas.size(); ++tried) {
+        at = (at + step + areas.size()) % areas.size();
+        QWidget* before = areas[at]->focusWidget();
+        const auto takes = [&](const QWidget* w) { return w && areas[at]->isAncestorOf(w) && w->focusPolicy() & Qt::TabFocus && w->isVisible() && w->isEnabled(); };
+        if (!takes(before)) {
+            before = areas[at]->nextInFocusChain();
+            while (before != areas[at] && !takes(before)) before = before->nextInFocusChain();
+        }
+        if (!takes(before)) continue;
+        before->setFocus(Qt::ShortcutFocusReason);
+        return;
+    }
 }
 
 void MainWindow::showHelp() { showHelpFor(this, QApplication::focusWidget()); }

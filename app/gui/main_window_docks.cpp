@@ -1,12 +1,15 @@
 #include <QDockWidget>
+#include <QFileInfo>
 #include <QHBoxLayout>
 #include <QSettings>
 #include <QStackedWidget>
+#include <QStatusBar>
 #include <QTabBar>
 #include <QTableView>
 #include <QTabWidget>
 
 #include "app/gui/main_window.h"
+#include "app/gui/weights_controller.h"
 #include "views/common/empty_state.h"
 #include "views/inspector/inspector.h"
 #include "views/table/opr_table_model.h"
@@ -57,6 +60,12 @@ QWidget* MainWindow::buildTables() {
     for (const QString& title : {tr("Operators"), tr("Vars"), tr("Weights"), tr("Results"), tr("Problems"), tr("Log")}) tableTabs_->addTab(title);
     for (TablePage* page : tables_) tableStack_->addWidget(page);
     connect(tableTabs_, &QTabBar::currentChanged, tableStack_, &QStackedWidget::setCurrentIndex);
+    weightTools_ = new WeightsController(jobs_, tablePage(QStringLiteral("weights")), weights_, error_, this);
+    connect(tableTabs_, &QTabBar::currentChanged, weightTools_, &WeightsController::look);
+    connect(weightTools_, &WeightsController::written, this, [this](const QString& path) {
+        log_->append(tr("Wrote %1").arg(path));
+        statusBar()->showMessage(tr("Wrote %1").arg(QFileInfo(path).fileName()), 10000);
+    });
     connect(problems_, &QAbstractItemModel::modelReset, this, [this] {
         const int count = problems_->sourceRows();
         tableTabs_->setTabText(4, count > 0 ? tr("Problems (%1)").arg(count) : tr("Problems"));
@@ -102,8 +111,8 @@ void MainWindow::arrange(Perspective perspective) {
     inspectorDock_->setVisible(!comparing);
     tableDock_->setVisible(!comparing);
     const int unit = fontMetrics().averageCharWidth();
-    resizeDocks({outlineDock_, inspectorDock_}, {unit * 44, unit * 48}, Qt::Horizontal);
-    resizeDocks({testcaseDock_, inspectorDock_}, {unit * 44, unit * 48}, Qt::Horizontal);
+    resizeDocks({outlineDock_, inspectorDock_}, {unit * 42, unit * 46}, Qt::Horizontal);
+    resizeDocks({testcaseDock_, inspectorDock_}, {unit * 42, unit * 46}, Qt::Horizontal);
     resizeDocks({tableDock_}, {std::max(height() * 3 / 10, fontMetrics().height() * 8)}, Qt::Vertical);
     resizeDocks({outlineDock_, testcaseDock_}, {300, 180}, Qt::Vertical);
 }

@@ -23,6 +23,7 @@
 #include "app/gui/run_record_page.h"
 #include "app/gui/save_controller.h"
 #include "app/gui/selection_controller.h"
+#include "app/gui/weights_controller.h"
 #include "views/common/error_bar.h"
 #include "views/common/number_text.h"
 #include "views/graph/graph_view.h"
@@ -49,6 +50,7 @@ void MainWindow::showGraph(const std::shared_ptr<const GraphFacts>& facts) {
     oprs_->setFacts(facts);
     vars_->setFacts(facts);
     weights_->setFacts(facts);
+    weightTools_->look();
     outline_->setFacts(facts);
     inspector_->setFacts(facts);
     find_->setFacts(facts);
@@ -62,11 +64,22 @@ void MainWindow::showGraph(const std::shared_ptr<const GraphFacts>& facts) {
 }
 
 void MainWindow::showModel(const std::shared_ptr<const OpenedModel>& opened) {
+    // The same file again: whoever looked at something goes on looking at it.
+    const bool again = shown_ && shown_->path == opened->path && shown_->graph == opened->graph;
+    QString selected;
+    if (again) {
+        const Graph& graph = *shown_->facts->graph;
+        const Pick pick = selection_->current();
+        if (pick.opr.valid()) selected = text(graph.display_name(pick.opr));
+        else if (pick.var.valid()) selected = text(graph.display_name(pick.var));
+    }
+    shown_ = opened;
     runs_->stop();
     values_.setModel(opened);
     results_->setReport(nullptr, nullptr);
     showGraph(opened->facts);
     testcases_->setModel(opened->model, opened->facts->graph);
+    testcaseEdits_->setSource(std::filesystem::path(opened->path.toStdU16String()), opened->open, opened->stamp);
     file_->setModel(opened);
     value_->clear();
     valueStack_->setCurrentIndex(1);
@@ -80,12 +93,15 @@ void MainWindow::showModel(const std::shared_ptr<const OpenedModel>& opened) {
     problems_->clear();
     fileProblems(*opened);
     centre_->setCurrentWidget(tabs_);
-    if (perspective_ == Perspective::compare) setPerspective(Perspective::inspect);
-    if (perspective_ != Perspective::profile) tabs_->setCurrentWidget(graph_);
+    if (!again) {
+        if (perspective_ == Perspective::compare) setPerspective(Perspective::inspect);
+        if (perspective_ != Perspective::profile) tabs_->setCurrentWidget(graph_);
+    }
     recent_->add(opened->path);
     setWindowTitle(QStringLiteral("%1 — Megascope").arg(QFileInfo(opened->path).fileName()));
     setWindowFilePath(opened->path);
     log_->append(tr("Opened %1: %2").arg(opened->path, text(opened->model->description)));
+    if (!selected.isEmpty()) selectByName(selected);
     updateActions();
     updateStatus();
 }
@@ -103,6 +119,7 @@ void MainWindow::fileProblems(const OpenedModel& opened) {
 }
 
 void MainWindow::showClosed() {
+    shown_.reset();
     runs_->stop();
     values_.setModel(nullptr);
     results_->setReport(nullptr, nullptr);
@@ -133,6 +150,16 @@ void MainWindow::openFailed(const QString& path, const Error& error) {
     if (!error.where.empty()) details += QLatin1Char('\n') + text(error.where);
     error_->showMessage(ErrorBar::Severity::error, sentence, details);
     log_->append(tr("Could not open %1: %2").arg(path, text(error.text())));
+}
+
+void MainWindow::sayChanged(const QString& path) {
+    const QString name = QFileInfo(path).fileName();
+    const bool model = documents_->model() && documents_->model()->path == path;
+    const QString sentence = model ? tr("%1 changed on disk since it was opened: values may be the old or the new ones, so nothing runs or is written before it is reloaded.").arg(name)
+                                   : tr("%1 changed on disk since it was opened.").arg(name);
+    log_->append(sentence);
+    error_->showMessage(ErrorBar::Severity::warning, sentence, path, tr("Reload"));
+    barAction_ = [this] { reload(); };
 }
 
 void MainWindow::showRecord(const std::shared_ptr<const RunRecord>& record) {

@@ -21,6 +21,7 @@
 #include "views/table/opr_table_model.h"
 #include "views/table/problem_table_model.h"
 #include "views/table/result_table_model.h"
+#include "views/table/table_page.h"
 #include "views/tensor/tensor_view.h"
 #include "views/testcase/testcase_panel.h"
 
@@ -37,6 +38,7 @@ RunRequest MainWindow::baseRequest() const {
     RunRequest request;
     const OpenedModel& opened = *documents_->model();
     request.model = std::filesystem::path(opened.path.toStdU16String());
+    request.stamp = opened.stamp;
     request.open = opened.open;
     request.graph = opened.graph;
     request.backend = backend_->currentData().toString().toStdString();
@@ -106,7 +108,7 @@ void MainWindow::startRun(RunRequest request, std::vector<std::uint32_t> testcas
 }
 
 void MainWindow::launch(const RunRequest& request) {
-    if (!documents_->model()) return;
+    if (!documents_->model() || !documents_->modelIsCurrent()) return;
     const auto& graph = documents_->model()->facts->graph;
     if (!request.testcases.empty() && testcaseEdits_->open() && testcaseEdits_->list().edited()) {
         const TestcaseEdits& edits = testcaseEdits_->list().now();
@@ -132,13 +134,14 @@ void MainWindow::runFinished(const std::shared_ptr<const RunReport>& report) {
     updateActions();
     const auto& opened = documents_->model();
     if (!opened) return;
-    values_.add(*report);
+    const bool own = runs_->lastRequest().testcases.empty();
+    values_.add(*report, own);
 
     std::vector<ProblemRow> notes;
     for (const std::string& note : report->plan.notes) notes.push_back({ProblemRow::Severity::note, {}, text(note), {}});
     for (const TestcaseRun& run : report->testcases) {
         if (!run.error) continue;
-        notes.push_back({ProblemRow::Severity::error, {}, tr("Testcase #%1: %2").arg(run.testcase).arg(text(run.error->text())), {}});
+        notes.push_back({ProblemRow::Severity::error, {}, own ? tr("Own inputs: %1").arg(text(run.error->text())) : tr("Testcase #%1: %2").arg(run.testcase).arg(text(run.error->text())), {}});
     }
     problems_->setProblems(tr("run"), std::move(notes));
 
@@ -167,7 +170,7 @@ void MainWindow::runFinished(const std::shared_ptr<const RunReport>& report) {
         return;
     }
     testcases_->model()->setReport(report);
-    results_->setReport(opened->facts, report);
+    results_->setReport(opened->facts, report, own);
     showStatistics(report);
     showTable(QStringLiteral("results"));
     log_->append(reportSentence(*report));
@@ -183,7 +186,9 @@ void MainWindow::showStatistics(const std::shared_ptr<const RunReport>& report) 
         },
         this,
         [this, report](JobRunner::Result<OutputStatistics> statistics) {
-            if (statistics && results_->report() == report) results_->setStatistics(*statistics);
+            if (!statistics || results_->report() != report) return;
+            results_->setStatistics(*statistics);
+            tablePage(QStringLiteral("results"))->widenColumns();
         });
 }
 
@@ -265,6 +270,8 @@ void MainWindow::runFailed(const Error& error) {
     if (!error.where.empty() && error.message.find(error.where) == std::string::npos) sentence = QStringLiteral("%1: %2").arg(text(error.where), sentence);
     // A worker that died left everything here as it was: one can just run again.
     error_->showMessage(ErrorBar::Severity::error, sentence, {}, error.code == ErrorCode::worker_died ? tr("Run again") : QString());
+    barAction_ = [this] { launch(runs_->lastRequest()); };
+    documents_->modelIsCurrent(); // a file that changed is what stopped it, and reloading helps
     if (!error.where.empty()) selectByName(text(error.where));
 }
 
@@ -275,7 +282,8 @@ void MainWindow::lookUpValue(VarId var) {
         return;
     }
     inspector_->setValue(var, known->value, known->source);
-    value_->setTensor(known->value, text(documents_->model()->facts->graph->display_name(var)));
+    const QString testcase = known->ofRun ? (testcases_->currentTestcase() ? tr("testcase #%1, ").arg(*testcases_->currentTestcase()) : tr("own inputs, ")) : QString();
+    value_->setTensor(known->value, text(documents_->model()->facts->graph->display_name(var)), testcase + known->source);
     valueStack_->setCurrentIndex(0);
 }
 

@@ -7,7 +7,7 @@
 namespace megascope {
 
 void SaveController::ask() {
-    if (!documents_->model()) return;
+    if (!documents_->model() || !documents_->modelIsCurrent()) return;
     auto* dialog = new SaveOptionsDialog(*documents_->model()->model, documents_->model()->path, window_);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &QDialog::accepted, this, [this, dialog] { save(dialog->choice()); });
@@ -15,7 +15,7 @@ void SaveController::ask() {
 }
 
 void SaveController::save(const SaveChoice& choice) {
-    if (!documents_->model()) return;
+    if (!documents_->model() || !documents_->modelIsCurrent()) return;
     const QString title = choice.append ? tr("Appending to %1") : tr("Saving %1");
     jobs_->start<SavedDump>(
         QStringLiteral("save"), title.arg(QFileInfo(choice.path).fileName()),

@@ -33,26 +33,31 @@ void ValueStore::setTestcases(const std::vector<EditedTestcase>& testcases) {
     testcases_ = testcases;
 }
 
-void ValueStore::add(const RunReport& report) {
+void ValueStore::forgetOwnInputs() {
+    std::erase_if(runs_, [](const auto& run) { return run.first >> 32 == ownInputs; });
+}
+
+void ValueStore::add(const RunReport& report, bool own) {
     if (!model_) return;
     const QString source = tr("run on %1").arg(text(report.backend));
     const auto outputs = model_->facts->graph->outputs();
     for (const TestcaseRun& run : report.testcases) {
+        const std::uint32_t number = own ? ownInputs : run.testcase;
         for (std::size_t i = 0; i < run.outputs.size() && i < outputs.size(); ++i) {
             if (!run.outputs[i].has_value()) continue;
             const auto asserted = asserted_.find(outputs[i].var.value());
             const VarId var = asserted == asserted_.end() ? outputs[i].var : asserted->second;
-            runs_[key(var, run.testcase)] = {run.outputs[i].aligned(), source};
+            runs_[key(var, number)] = {run.outputs[i].aligned(), source, true};
         }
         for (const auto& [var, value] : run.kept)
-            if (value.has_value()) runs_[key(var, run.testcase)] = {value.aligned(), source};
+            if (value.has_value()) runs_[key(var, number)] = {value.aligned(), source, true};
     }
 }
 
 std::optional<KnownValue> ValueStore::find(VarId var, std::optional<std::uint32_t> testcase) const {
     if (!model_ || !var.valid()) return std::nullopt;
     const GraphFacts& facts = *model_->facts;
-    if (const auto run = runs_.find(key(var, testcase.value_or(0))); run != runs_.end()) return run->second;
+    if (const auto run = runs_.find(key(var, testcase.value_or(ownInputs))); run != runs_.end()) return run->second;
     const Opr& producer = facts.graph->producer(var);
     const std::size_t output = facts.graph->var(var).output_index;
     if (producer.inputs.empty() && producer.tensors.size() == producer.outputs.size() && producer.tensors[output].data) {

@@ -16,6 +16,7 @@ namespace megascope {
 struct KnownValue {
     Tensor value;
     QString source; ///< where it comes from: "stored in the file", "testcase #0", "run on cpu"
+    bool ofRun = false; ///< a run computed it from the inputs that are chosen
 };
 
 /// Values of vars that are known without computing: constants of the file, values that follow from shapes, inputs of a testcase,
@@ -25,12 +26,15 @@ public:
     void setModel(std::shared_ptr<const OpenedModel> model);
     /// The testcases as they are edited now; what runs gave is forgotten when inputs changed.
     void setTestcases(const std::vector<EditedTestcase>& testcases);
-    void add(const RunReport& report);
-    void clearRuns() { runs_.clear(); }
+    /// `ownInputs`: the one run is not of a testcase.
+    void add(const RunReport& report, bool ownInputs);
+    /// The inputs of one's own are others now.
+    void forgetOwnInputs();
     /// `testcase` says whose inputs and results are meant; nothing = inputs of one's own.
     [[nodiscard]] std::optional<KnownValue> find(VarId var, std::optional<std::uint32_t> testcase) const;
 
 private:
+    static constexpr std::uint32_t ownInputs = 0xFFFFFFFF; ///< in the place of a testcase's number
     [[nodiscard]] static std::uint64_t key(VarId var, std::uint32_t testcase) { return (std::uint64_t{testcase} << 32) | var.value(); }
 
     std::shared_ptr<const OpenedModel> model_;

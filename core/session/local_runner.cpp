@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
-#include <system_error>
 #include <utility>
 
 #include "base/mapped_file.h"
@@ -20,8 +19,7 @@ namespace {
 struct OpenedModel {
     std::filesystem::path path;
     ReadOptions options;
-    std::filesystem::file_time_type written;
-    std::uintmax_t size = 0;
+    std::optional<FileStamp> stamp;
     std::shared_ptr<const Model> model;
 };
 
@@ -79,7 +77,7 @@ public:
 
 private:
     Expected<RunReport> run_request(const RunRequest& request, const RunProgressCallback& progress, const CancelToken& cancel);
-    Expected<std::shared_ptr<const Model>> open(const std::filesystem::path& path, const ReadOptions& options, const CancelToken& cancel);
+    Expected<std::shared_ptr<const Model>> open(const RunRequest& request, const CancelToken& cancel);
     Expected<Program*> compile(ProgramKey key, const std::shared_ptr<const Graph>& graph, const Backend& backend, const CancelToken& cancel);
 
     OpenedModel opened_;
@@ -87,17 +85,17 @@ private:
     std::unique_ptr<Program> program_;
 };
 
-Expected<std::shared_ptr<const Model>> LocalRunner::open(const std::filesystem::path& path, const ReadOptions& options, const CancelToken& cancel) {
-    std::error_code error;
-    const auto written = std::filesystem::last_write_time(path, error);
-    const std::uintmax_t size = error ? 0 : std::filesystem::file_size(path, error);
-    if (!error && opened_.model && opened_.path == path && opened_.options == options && opened_.written == written && opened_.size == size) return opened_.model;
+Expected<std::shared_ptr<const Model>> LocalRunner::open(const RunRequest& request, const CancelToken& cancel) {
+    const auto stamp = file_stamp(request.model); // before it is mapped: a change in between is seen the next time
+    if (request.stamp && stamp && *request.stamp != *stamp)
+        return fail(ErrorCode::io, "'" + request.model.string() + "' changed on disk since it was opened.");
+    if (stamp && opened_.model && opened_.path == request.model && opened_.options == request.open && opened_.stamp == stamp) return opened_.model;
     program_.reset();
     key_ = {};
     opened_ = {};
-    MGS_ASSIGN(auto file, MappedFile::open(path));
-    MGS_ASSIGN(auto model, read_model(std::move(file), options, cancel));
-    opened_ = {path, options, written, size, model};
+    MGS_ASSIGN(auto file, MappedFile::open(request.model));
+    MGS_ASSIGN(auto model, read_model(std::move(file), request.open, cancel));
+    opened_ = {request.model, request.open, stamp, model};
     return model;
 }
 
@@ -133,7 +131,7 @@ Expected<RunReport> LocalRunner::run_request(const RunRequest& request, const Ru
         for (const auto& b : all_backends()) names += (names.empty() ? "" : ", ") + std::string(b->name());
         return fail(ErrorCode::invalid_argument, "There is no backend '" + request.backend + "'; this build has " + names + ".");
     }
-    MGS_ASSIGN(const auto model, open(request.model, request.open, cancel));
+    MGS_ASSIGN(const auto model, open(request, cancel));
     if (request.graph >= model->graphs.size())
         return fail(ErrorCode::invalid_argument, "The file has " + std::to_string(model->graphs.size()) + " graphs; there is no graph " +
                                                      std::to_string(request.graph) + ".");

@@ -11,6 +11,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/file_stamp.h"
 #include "base/id.h"
 #include "compare/verdict.h"
 #include "exec/backend.h"
@@ -28,6 +29,8 @@ struct NamedTensor {
 /// One job for a run process: which file, which graph, which inputs, how.
 struct RunRequest {
     std::filesystem::path model;     ///< opened by the runner itself; weights are never sent
+    /// What the file must still be; ids of a graph mean nothing in a file that was written again. Nothing: whatever is there.
+    std::optional<FileStamp> stamp;
     ReadOptions open;                ///< how to open it, when it is encrypted
     std::uint32_t graph = 0;         ///< which of the file's appended graphs
     std::string backend = "cpu";
@@ -77,7 +80,7 @@ using RunProgressCallback = std::function<void(const RunProgress&)>;
 class Runner {
 public:
     virtual ~Runner() = default;
-    /// Errors: io/foreign/corrupt (the model), unsupported (an operator, named), invalid_argument (inputs, backend name),
+    /// Errors: io/foreign/corrupt (the model; io also when it has another stamp), unsupported (an operator, named), invalid_argument (inputs, backend name),
     /// cancelled, worker_died (with the operator in `where`). A failing testcase is not an error of the run: see TestcaseRun::error.
     virtual Expected<RunReport> run(const RunRequest& request, const RunProgressCallback& progress, const CancelToken& cancel) = 0;
 };

@@ -1,4 +1,6 @@
 #include <QAction>
+#include <QDialog>
+#include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QLineEdit>
@@ -9,17 +11,24 @@
 #include <QTabBar>
 #include <QTableView>
 #include <QTemporaryDir>
+#include <QTextBrowser>
 #include <QtTest>
 
+#include "app/gui/compare_controller.h"
 #include "app/gui/find_anything.h"
 #include "app/gui/main_window.h"
 #include "app/gui/recent_files.h"
+#include "app/gui/weights_controller.h"
+#include "tensor/element.h"
+#include "tensor/npz.h"
 #include "views/common/error_bar.h"
 #include "views/graph/graph_view.h"
 #include "views/inspector/inspector.h"
 #include "views/profile/timeline_panel.h"
 #include "views/table/table_page.h"
+#include "views/table/var_table_model.h"
 #include "views/tensor/tensor_view.h"
+#include "views/testcase/testcase_panel.h"
 #include "tests/views/sample_model.h"
 
 using namespace megascope;
@@ -236,6 +245,145 @@ private slots:
         QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
         QApplication::sendEvent(&window, &drop);
         QTRY_VERIFY(window.documents()->model());
+    }
+
+    void severalDroppedModelsAreCompared() {
+        MainWindow window(make_local_runner());
+        window.show();
+        window.openAll({sample_, QString::fromStdString(samplePath("mobilenetv2_tiny.test.mge"))});
+        QTRY_VERIFY(window.documents()->model());
+        QVERIFY(window.documents()->model()->path == sample_);
+        QTRY_VERIFY_WITH_TIMEOUT(window.comparison()->active(), 30000);
+    }
+
+    // Own inputs are no testcase: neither their rows nor their values stand under a testcase's number.
+    void ownInputsAreToldFromTestcases() {
+        MainWindow window(make_local_runner());
+        window.show();
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        QTRY_VERIFY(window.settled());
+        auto* panel = window.findChild<TestcasePanel*>();
+        const auto choose = [&](int row) { panel->list()->selectionModel()->setCurrentIndex(panel->model()->index(row), QItemSelectionModel::ClearAndSelect); };
+        const VarId output = window.documents()->model()->facts->graph->opr(firstOfType(*window.documents()->model()->facts->graph, "Pooling")).outputs.front();
+        auto* value = window.findChild<Inspector*>()->findChild<TensorView*>();
+        choose(panel->model()->ownRow());
+        QVERIFY(panel->ownInputs());
+        window.selection()->select(Pick::of(output));
+        auto* compute = window.findChild<QPushButton*>("compute");
+        QTRY_VERIFY(compute->isVisible());
+        QTest::mouseClick(compute, Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(value->tensor().has_value(), 60000);
+        window.runSelected();
+        TableModel* results = window.tablePage("results")->model();
+        QTRY_COMPARE_WITH_TIMEOUT(results->rowCount(), 1, 60000);
+        QCOMPARE(results->index(0, results->columnOf("testcase")).data().toString(), QString("own inputs"));
+        QCOMPARE(results->index(0, results->columnOf("type")).data().toString(), QString("float32 1×10"));
+        QTRY_VERIFY(!results->index(0, results->columnOf("mean")).data().toString().isEmpty());
+        QTRY_VERIFY(window.settled());
+        choose(0); // the testcase was not run
+        QVERIFY(!value->tensor().has_value());
+        QVERIFY(compute->isVisible());
+        choose(panel->model()->ownRow());
+        QVERIFY(value->tensor().has_value());
+        panel->editor()->setSource("data", "#zeros"); // other inputs: what was computed is not theirs
+        QVERIFY(!value->tensor().has_value());
+    }
+
+    void weightsAreCountedWhenLookedAtAndSaved() {
+        MainWindow window(make_local_runner());
+        window.show();
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        QTRY_VERIFY(window.settled());
+        auto* weights = qobject_cast<WeightTableModel*>(window.tablePage("weights")->model());
+        QVERIFY(!weights->hasStatistics()); // nothing is read that nobody looks at
+        window.showTable("weights");
+        QTRY_VERIFY(weights->hasStatistics());
+        const int row = 0;
+        const std::vector<double> values = to_real(weights->tensor(weights->sourceRow(row)).value()->aligned().ref());
+        QCOMPARE(weights->index(row, WeightTableModel::Min).data(TableModel::ExactRole).toDouble(), std::ranges::min(values));
+        QCOMPARE(weights->index(row, WeightTableModel::Max).data(TableModel::ExactRole).toDouble(), std::ranges::max(values));
+        QCOMPARE(weights->index(row, WeightTableModel::NotFinite).data().toString(), QString("0"));
+        QTemporaryDir dir;
+        QSignalSpy written(window.weightTools(), &WeightsController::written);
+        window.weightTools()->save({weights->sourceRow(row), weights->sourceRow(1)}, dir.filePath("two.npz"));
+        QTRY_COMPARE(written.size(), 1);
+        const auto entries = read_npz(dir.filePath("two.npz").toStdString());
+        QVERIFY2(entries.has_value(), entries ? "" : entries.error().text().c_str());
+        QCOMPARE(entries->size(), std::size_t(2));
+        QCOMPARE(QString::fromStdString(entries->front().name), weights->nameOf(weights->sourceRow(row)));
+        QCOMPARE(to_real(entries->front().array.tensor.ref()), values);
+    }
+
+    // A long name must not push fields out of the panel, and a small screen must hold the window.
+    void theWindowFitsASmallScreen() {
+        MainWindow window(make_local_runner());
+        window.resize(900, 600);
+        window.show();
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        QTRY_VERIFY(window.settled());
+        QVERIFY2(window.width() <= 900, qPrintable(QString::number(window.width())));
+        QVERIFY2(window.height() <= 600, qPrintable(QString::number(window.height())));
+    }
+
+    void findAnythingKnowsSubmenusAndGivesTheFocusBack() {
+        MainWindow window(make_local_runner());
+        window.resize(1000, 700);
+        window.show();
+        window.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&window));
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        QTRY_VERIFY(window.settled());
+        window.tablePage("operators")->view()->setFocus();
+        QTest::keyClick(&window, Qt::Key_K, Qt::ControlModifier);
+        auto* edit = window.findChild<QLineEdit*>("findEdit");
+        QTRY_VERIFY(edit->hasFocus());
+        const auto hits = window.findChild<FindAnything*>("findAnything")->search("theme dark");
+        QVERIFY(!hits.empty());
+        QVERIFY(hits.front().kind == FindAnything::Hit::Kind::command);
+        QCOMPARE(hits.front().title, QString("Theme ▸ Dark"));
+        for (const auto& hit : window.findChild<FindAnything*>("findAnything")->search("fit in view")) QVERIFY2(!hit.title.contains('\t'), qPrintable(hit.title));
+        QTest::keyClick(edit, Qt::Key_Escape);
+        QVERIFY(window.tablePage("operators")->view()->hasFocus());
+    }
+
+    void theKeyboardReachesEveryPart() {
+        MainWindow window(make_local_runner());
+        window.resize(1280, 800);
+        window.show();
+        window.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&window));
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        QTRY_VERIFY(window.settled());
+        QSet<QString> reached;
+        for (int i = 0; i < 6; ++i) {
+            QTest::keyClick(&window, Qt::Key_F6, Qt::ControlModifier);
+            for (QWidget* w = QApplication::focusWidget(); w; w = w->parentWidget())
+                if (qobject_cast<QDockWidget*>(w) || w == window.graphView()) reached << w->objectName();
+        }
+        for (const char* part : {"outlineDock", "testcaseDock", "tableDock"}) QVERIFY2(reached.contains(part), part);
+        QVERIFY(reached.contains(window.graphView()->objectName()));
+    }
+
+    void helpOpensAtWhatHasTheFocus() {
+        MainWindow window(make_local_runner());
+        window.show();
+        window.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&window));
+        window.open(sample_);
+        QTRY_VERIFY(window.documents()->model());
+        QTRY_VERIFY(window.settled());
+        window.findChild<TestcasePanel*>()->list()->setFocus();
+        QTest::keyClick(&window, Qt::Key_F1);
+        auto* help = window.findChild<QDialog*>("help");
+        QVERIFY(help && help->isVisible());
+        QCOMPARE(help->findChild<QListWidget*>("helpTopics")->currentItem()->text(), QString("Testcases"));
+        QVERIFY(help->findChild<QTextBrowser*>("helpText")->toPlainText().contains("@list.txt"));
+        QVERIFY(help->findChild<QListWidget*>("helpTopics")->count() > 10);
     }
 
     void closingReturnsToTheWelcome() {

@@ -1,5 +1,8 @@
 #include <QAction>
 #include <QApplication>
+#include <QFile>
+#include <QFileDialog>
+#include <QLineEdit>
 #include <QMessageBox>
 #include <QPushButton>
 #include <QSettings>
@@ -90,6 +93,39 @@ private slots:
         QVERIFY(!window_->close());
         answer(QMessageBox::Discard);
         QVERIFY(window_->close());
+    }
+
+    // Saving goes first, then the window closes by itself.
+    void closingWaitsForTheTestcasesToBeSaved() {
+        QTemporaryDir dir;
+        const QString path = dir.filePath("edited.mge");
+        window_->testcaseEdits()->duplicate(0);
+        answer(QMessageBox::Save);
+        QTimer::singleShot(500, qApp, [path] {
+            for (QWidget* widget : QApplication::topLevelWidgets()) {
+                auto* dialog = qobject_cast<QFileDialog*>(widget);
+                if (!dialog || !dialog->isVisible()) continue;
+                dialog->findChild<QLineEdit*>("fileNameEdit")->setText(path);
+                static_cast<QDialog*>(dialog)->accept();
+            }
+        });
+        QVERIFY(!window_->close()); // not yet
+        QTRY_VERIFY_WITH_TIMEOUT(!window_->isVisible(), 30000);
+        QVERIFY(QFile::exists(path));
+    }
+
+    // A file without testcases: those that were added can all be run.
+    void addedTestcasesCanAllBeRun() {
+        window_->testcaseEdits()->setModel(nullptr);
+        window_->open(QStringLiteral(MEGASCOPE_TEST_DATA "/format/smallcnn.v2_allnames.mge"));
+        QTRY_VERIFY(window_->documents()->model()->path.endsWith("allnames.mge"));
+        QTRY_VERIFY_WITH_TIMEOUT(window_->settled(), 30000);
+        QAction* runAll = nullptr;
+        for (QAction* action : window_->findChildren<QAction*>())
+            if (action->shortcut() == QKeySequence(Qt::CTRL | Qt::Key_F5)) runAll = action;
+        QVERIFY(runAll && !runAll->isEnabled());
+        window_->testcaseEdits()->addSpecs({"#rand(0,1)"});
+        QTRY_VERIFY(runAll->isEnabled());
     }
 };
 

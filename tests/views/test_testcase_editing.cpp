@@ -20,10 +20,23 @@ using namespace megascope;
 
 namespace {
 
+/// Stands for a run process that dies the first time.
+class DyingRunner : public Runner {
+public:
+    Expected<RunReport> run(const RunRequest& request, const RunProgressCallback& progress, const CancelToken& cancel) override {
+        if (++runs == 1) return fail_in(ErrorCode::worker_died, "The run process ended by signal 11.", "maxpool");
+        return local_->run(request, progress, cancel);
+    }
+    int runs = 0;
+
+private:
+    std::unique_ptr<Runner> local_ = make_local_runner();
+};
+
 /// The panel with all that belongs to it.
 struct Editing {
     JobRunner jobs;
-    TestcaseDocument document{&jobs};
+    TestcaseDocument document{&jobs, std::make_shared<SharedRunner>(make_local_runner())};
     TestcasePanel panel{&document};
     QStringList errors;
 
@@ -115,6 +128,27 @@ private slots:
         e.document.undo();
         QVERIFY(e.child<QCheckBox>("verbose")->isChecked());
         QVERIFY(maxerr->text() != "0.25");
+    }
+
+    // A kernel that dies while it computes what a new testcase expects is a sentence, and the next try works.
+    void aDeadRunProcessCostsNoEdits() {
+        auto runner = std::make_unique<DyingRunner>();
+        DyingRunner* dying = runner.get();
+        JobRunner jobs;
+        TestcaseDocument document(&jobs, std::make_shared<SharedRunner>(std::move(runner)));
+        QStringList errors;
+        connect(&document, &TestcaseDocument::failed, this, [&](const Error& error) { errors << QString::fromStdString(error.text()); });
+        document.setModel(sample_.model);
+        document.duplicate(0);
+        document.addSpecs({"#rand(0,1)"});
+        QTRY_COMPARE(errors.size(), 1);
+        QVERIFY2(errors.front().contains("signal 11") && errors.front().contains("maxpool"), qPrintable(errors.front()));
+        QCOMPARE(document.testcases().size(), std::size_t(2));
+        document.addSpecs({"#rand(0,1)"});
+        QTRY_COMPARE(document.testcases().size(), std::size_t(3));
+        QCOMPARE(document.testcases().back().expected.size(), std::size_t(1));
+        QCOMPARE(dying->runs, 2);
+        document.setModel(nullptr);
     }
 
     void droppedFilesBecomeTestcases() {

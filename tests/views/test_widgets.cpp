@@ -364,7 +364,7 @@ private slots:
 
     void panelRunsWhatIsSelected() {
         JobRunner jobs;
-        TestcaseDocument document(&jobs);
+        TestcaseDocument document(&jobs, std::make_shared<SharedRunner>(make_local_runner()));
         TestcasePanel panel(&document);
         panel.resize(240, 400);
         panel.show();

@@ -13,12 +13,13 @@ EmptyState::EmptyState(const QString& icon, const QString& sentence, const QStri
     : QWidget(parent), iconName_(icon) {
     icon_ = new QLabel(this);
     icon_->setAlignment(Qt::AlignCenter);
+    icon_->setMinimumHeight(1); // on a small screen the sentence matters
     sentence_ = new QLabel(sentence, this);
     sentence_->setAlignment(Qt::AlignCenter);
     sentence_->setWordWrap(true);
     sentence_->setForegroundRole(QPalette::PlaceholderText);
     auto* layout = new QVBoxLayout(this);
-    layout->setContentsMargins(24, 16, 24, 16);
+    layout->setContentsMargins(24, 8, 24, 8);
     layout->setSpacing(12);
     layout->addStretch();
     layout->addWidget(icon_);

@@ -62,10 +62,12 @@ Inspector::Inspector(Selection* selection, JobRunner* jobs, QWidget* parent) : Q
     connect(copyAction, &QAction::triggered, this, &Inspector::copy);
     tree_->addAction(copyAction);
     tree_->setContextMenuPolicy(Qt::ActionsContextMenu);
-    connect(tree_, &QTreeView::clicked, this, [this](const QModelIndex& index) {
-        const Pick pick = index.data(PropertyModel::PickRole).value<Pick>();
-        if (!pick.empty()) selection_->select(pick);
-    });
+    // A click or Enter.
+    for (const auto signal : {&QTreeView::clicked, &QTreeView::activated})
+        connect(tree_, signal, this, [this](const QModelIndex& index) {
+            const Pick pick = index.siblingAtColumn(1).data(PropertyModel::PickRole).value<Pick>();
+            if (!pick.empty()) selection_->select(pick);
+        });
 
     valueTitle_ = new QLabel(tr("Value"), this);
     QFont valueFont = valueTitle_->font();

@@ -4,6 +4,7 @@
 #include <QGuiApplication>
 #include <QPalette>
 
+#include "views/common/plain_tool_tip.h"
 #include "views/common/theme.h"
 
 namespace megascope {
@@ -54,8 +55,8 @@ QVariant PropertyModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole: return index.column() == 0 ? property.name : property.value;
     case ExactRole: return property.exact.isEmpty() ? property.value : property.exact;
     case Qt::ToolTipRole:
-        if (index.column() == 0) return property.help.isEmpty() ? property.name : property.help;
-        return property.exact.isEmpty() ? property.value : property.exact;
+        if (index.column() == 0) return plainToolTip(property.help.isEmpty() ? property.name : property.help);
+        return plainToolTip(property.exact.isEmpty() ? property.value : property.exact);
     case Qt::ForegroundRole: {
         const ThemeColours colours = themeColours(QGuiApplication::palette());
         if (index.column() == 0) return colours.dimmedText;
@@ -73,6 +74,11 @@ QVariant PropertyModel::data(const QModelIndex& index, int role) const {
     case GroupRole: return false;
     default: return {};
     }
+}
+
+Qt::ItemFlags PropertyModel::flags(const QModelIndex& index) const {
+    // A title is nothing to choose or to copy.
+    return index.isValid() && !index.parent().isValid() ? Qt::ItemIsEnabled : QAbstractItemModel::flags(index);
 }
 
 QVariant PropertyModel::headerData(int section, Qt::Orientation orientation, int role) const {

@@ -3,6 +3,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFormLayout>
+#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -28,6 +29,9 @@ QComboBox* combo(QWidget* parent, const char* name, const QStringList& items) {
     auto* box = new QComboBox(parent);
     box->setObjectName(QLatin1String(name));
     box->addItems(items);
+    // The longest item decides the list, not the width of the window.
+    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    box->setMinimumContentsLength(9);
     return box;
 }
 
@@ -52,7 +56,7 @@ AnalysisPage::AnalysisPage(QWidget* parent) : QWidget(parent) {
         auto* line = new QLineEdit(this);
         line->setObjectName(QLatin1String(name));
         line->setPlaceholderText(placeholder);
-        line->setClearButtonEnabled(true);
+        line->setMinimumWidth(fontMetrics().averageCharWidth() * 9);
         connect(line, &QLineEdit::textChanged, this, &AnalysisPage::refresh);
         return line;
     };
@@ -72,25 +76,27 @@ AnalysisPage::AnalysisPage(QWidget* parent) : QWidget(parent) {
     problem_->hide();
     table_ = new ReportTableView(this);
 
-    auto* form = new QHBoxLayout;
-    form->setContentsMargins(8, 6, 8, 2);
-    form->setSpacing(16);
+    form_ = new QGridLayout;
+    form_->setContentsMargins(8, 6, 8, 2);
+    form_->setHorizontalSpacing(12);
+    form_->setVerticalSpacing(4);
     const auto column = [&](std::initializer_list<std::pair<QString, QWidget*>> rows) {
-        auto* lines = new QFormLayout;
+        auto* block = new QWidget(this);
+        auto* lines = new QFormLayout(block);
         lines->setContentsMargins(0, 0, 0, 0);
         lines->setVerticalSpacing(4);
         for (const auto& [title, widget] : rows) lines->addRow(title, widget);
-        form->addLayout(lines);
+        blocks_ << block;
     };
     column({{tr("Times of"), side_}, {tr("Take"), endKey_}, {tr("Rows"), top_}});
     column({{tr("Show"), aggregate_}, {tr("Combine"), groupBy_}, {tr("Order by"), orderBy_}, {QString(), ascending_}});
     column({{tr("Type"), types_}, {tr("Name"), name_}, {tr("Input dtype"), inputDType_}});
     column({{tr("At least"), minTime_}, {tr("At most"), maxTime_}});
-    form->addStretch();
+    arrange(2);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
-    layout->addLayout(form);
+    layout->addLayout(form_);
     auto* words = new QVBoxLayout;
     words->setContentsMargins(8, 2, 8, 2);
     words->addWidget(summary_);
@@ -106,6 +112,22 @@ AnalysisPage::AnalysisPage(QWidget* parent) : QWidget(parent) {
         if (const auto at = static_cast<std::size_t>(key); at < oprOf_.size() && oprOf_[at].valid()) emit oprPicked(oprOf_[at]);
     });
     refresh();
+}
+
+/// So many groups of fields stand side by side.
+void AnalysisPage::arrange(int columns) {
+    if (columns == columns_) return;
+    columns_ = columns;
+    for (QWidget* block : blocks_) form_->removeWidget(block);
+    for (int i = 0; i < blocks_.size(); ++i) form_->addWidget(blocks_[i], i / columns, i % columns, Qt::AlignTop);
+    for (int i = 0; i <= blocks_.size(); ++i) form_->setColumnStretch(i, i == columns ? 1 : 0);
+}
+
+void AnalysisPage::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    int needed = 16 + 12 * static_cast<int>(blocks_.size());
+    for (const QWidget* block : blocks_) needed += block->sizeHint().width();
+    arrange(width() >= needed ? static_cast<int>(blocks_.size()) : 2);
 }
 
 void AnalysisPage::setProfile(std::shared_ptr<const GraphProfile> profile, const QString& title, std::vector<OprId> oprOf,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QList>
 #include <QWidget>
 
 #include <functional>
@@ -12,6 +13,7 @@
 
 class QCheckBox;
 class QComboBox;
+class QGridLayout;
 class QLabel;
 class QLineEdit;
 class QSpinBox;
@@ -38,7 +40,11 @@ public:
 signals:
     void oprPicked(megascope::OprId opr);
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
+    void arrange(int columns);
     void refresh();
     [[nodiscard]] QString summary() const;
 
@@ -61,6 +67,9 @@ private:
     QLabel* summary_;
     QLabel* problem_;
     ReportTableView* table_;
+    QGridLayout* form_ = nullptr;
+    QList<QWidget*> blocks_; ///< groups of fields
+    int columns_ = 0;
 };
 
 } // namespace megascope

@@ -135,7 +135,10 @@ void RooflineView::paintGrid(QPainter& painter, const QRectF& a) const {
         painter.setPen(colours.separator);
         painter.drawLine(QPointF(x, a.top()), QPointF(x, a.bottom()));
         painter.setPen(colours.dimmedText);
-        painter.drawText(QRectF(x - 50, a.bottom() + 2, 100, h), Qt::AlignCenter, numberText(std::pow(10, d), 3));
+        // In words, not with an exponent; at the edges it moves inside.
+        const QString label = d >= -4 && d <= 6 ? QString::number(std::pow(10, d), 'f', std::max(0, -d)) : numberText(std::pow(10, d), 3);
+        const double half = fontMetrics().horizontalAdvance(label) / 2.0 + 2;
+        painter.drawText(QRectF(std::clamp(x, half, std::max(half, width() - half)) - 50, a.bottom() + 2, 100, h), Qt::AlignCenter, label);
     }
     const auto [y0, y1] = decades(range_.bottom, range_.top);
     for (int d = y0; d <= y1; ++d) {

@@ -219,7 +219,7 @@ void TimelineView::paintCounter(QPainter& painter, const Band& band, int top) co
         at = next;
     }
     painter.setPen(themeColours(palette()).dimmedText);
-    painter.drawText(QRect(area.left() + 4, top + 2, 200, 16), Qt::AlignLeft | Qt::AlignVCenter, QString::fromStdString(format_number(*high, 4)));
+    painter.drawText(QRect(area.left() + 4, top + 2, 200, 16), Qt::AlignLeft | Qt::AlignVCenter, QString::fromStdString(counter.title.ends_with("(bytes)") ? format_bytes(*high) : format_number(*high, 4)));
 }
 
 void TimelineView::paintRuler(QPainter& painter) const {

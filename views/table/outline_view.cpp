@@ -20,6 +20,7 @@ OutlineView::OutlineView(Selection* selection, QWidget* parent) : QWidget(parent
     tree_->setModel(model_);
     tree_->setFrameShape(QFrame::NoFrame);
     tree_->setUniformRowHeights(true);
+    tree_->setMinimumHeight(fontMetrics().height() * 4); // small screens
     tree_->setTextElideMode(Qt::ElideRight);
     tree_->setMouseTracking(true);
     tree_->setIndentation(14);

@@ -69,8 +69,9 @@ std::optional<double> meanSeconds(const TestcaseRun& run) {
 
 ResultTableModel::ResultTableModel(QObject* parent) : TableModel(resultColumns(), parent) {}
 
-void ResultTableModel::setReport(std::shared_ptr<const GraphFacts> facts, std::shared_ptr<const RunReport> report) {
+void ResultTableModel::setReport(std::shared_ptr<const GraphFacts> facts, std::shared_ptr<const RunReport> report, bool ownInputs) {
     beginSourceReset();
+    ownInputs_ = ownInputs;
     facts_ = std::move(facts);
     report_ = std::move(report);
     statistics_.reset();
@@ -124,7 +125,7 @@ QString ResultTableModel::cellText(int row, int column) const {
     const TestcaseRun& r = run(row);
     const AssertVerdict* v = verdict(row);
     switch (column) {
-    case TestcaseColumn: return QStringLiteral("#%1").arg(r.testcase);
+    case TestcaseColumn: return ownInputs_ ? tr("own inputs") : QStringLiteral("#%1").arg(r.testcase);
     case Output: {
         const std::int32_t output = rows_[static_cast<std::size_t>(row)].output;
         if (v || output < 0) return v ? text(v->name) : QString();

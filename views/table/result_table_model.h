@@ -24,8 +24,8 @@ public:
     enum Column { TestcaseColumn, Output, Verdict, MaxError, Tolerance, Where, Expected, Got, TimeColumn, Message, Type, Min, Max, Mean, NotANumber };
 
     explicit ResultTableModel(QObject* parent = nullptr);
-    /// Null empties the table.
-    void setReport(std::shared_ptr<const GraphFacts> facts, std::shared_ptr<const RunReport> report);
+    /// Null empties the table. `ownInputs`: the report's one run is of no testcase.
+    void setReport(std::shared_ptr<const GraphFacts> facts, std::shared_ptr<const RunReport> report, bool ownInputs = false);
     [[nodiscard]] const std::shared_ptr<const RunReport>& report() const { return report_; }
     /// Of the report that is shown; null while they are not known.
     void setStatistics(std::shared_ptr<const OutputStatistics> statistics);
@@ -54,6 +54,7 @@ private:
     std::shared_ptr<const RunReport> report_;
     std::shared_ptr<const OutputStatistics> statistics_;
     std::vector<Row> rows_;
+    bool ownInputs_ = false;
 };
 
 /// Mean of the counted iterations; nothing when there is none.

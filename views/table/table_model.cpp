@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "views/common/number_text.h"
+#include "views/common/plain_tool_tip.h"
 
 namespace megascope {
 
@@ -62,7 +63,7 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
     const int column = index.column();
     switch (role) {
     case Qt::DisplayRole: return cellText(row, column);
-    case Qt::ToolTipRole:
+    case Qt::ToolTipRole: return plainToolTip(cellExact(row, column));
     case ExactRole: return cellExact(row, column);
     case Qt::TextAlignmentRole:
         return QVariant::fromValue(Qt::Alignment(Qt::AlignVCenter | (columns_[static_cast<std::size_t>(column)].numeric ? Qt::AlignRight : Qt::AlignLeft)));

@@ -68,6 +68,7 @@ TablePage::TablePage(const QString& name, TableModel* model, Selection* selectio
     view_->setAlternatingRowColors(true);
     view_->setShowGrid(false);
     view_->setWordWrap(false);
+    view_->setMinimumHeight(fontMetrics().height() * 4); // small screens
     view_->setFrameShape(QFrame::NoFrame);
     view_->setMouseTracking(true);
     view_->setTabKeyNavigation(false);
@@ -134,6 +135,8 @@ TablePage::TablePage(const QString& name, TableModel* model, Selection* selectio
         const QModelIndex index = view_->indexAt(at);
         if (index.isValid())
             context.addAction(tr("Copy this cell"), this, [index] { QGuiApplication::clipboard()->setText(index.data(TableModel::ExactRole).toString()); });
+        if (!rowActions_.isEmpty()) context.addSeparator();
+        context.addActions(rowActions_);
         context.exec(view_->viewport()->mapToGlobal(at));
     });
     // Not currentChanged: a view that gets the focus makes its first row current, which nobody chose.
@@ -229,20 +232,27 @@ void TablePage::fillColumnMenu(QMenu* menu) {
     connect(menu->addAction(tr("Fit columns to content")), &QAction::triggered, this, &TablePage::fitColumns);
 }
 
-void TablePage::fitColumns() {
-    fitted_ = true;
+int TablePage::fittingWidth(int column) const {
     const int sampled = std::min(model_->rowCount(), 60);
     const QFontMetrics metrics = view_->fontMetrics();
-    for (int column = 0; column < model_->columnCount(); ++column) {
-        int width = view_->horizontalHeader()->sectionSizeHint(column);
-        for (int row = 0; row < sampled; ++row) {
-            const QModelIndex index = model_->index(row, column);
-            int w = metrics.horizontalAdvance(index.data().toString()) + 2 * ShareDelegate::margin + 8;
-            if (index.data(Qt::DecorationRole).isValid()) w += 18;
-            width = std::max(width, w);
-        }
-        view_->setColumnWidth(column, std::min(width, metrics.averageCharWidth() * 34));
+    int width = view_->horizontalHeader()->sectionSizeHint(column);
+    for (int row = 0; row < sampled; ++row) {
+        const QModelIndex index = model_->index(row, column);
+        int w = metrics.horizontalAdvance(index.data().toString()) + 2 * ShareDelegate::margin + 8;
+        if (index.data(Qt::DecorationRole).isValid()) w += 18;
+        width = std::max(width, w);
     }
+    return std::min(width, metrics.averageCharWidth() * 34);
+}
+
+void TablePage::widenColumns() {
+    for (int column = 0; column < model_->columnCount(); ++column)
+        if (!view_->isColumnHidden(column)) view_->setColumnWidth(column, std::max(view_->columnWidth(column), fittingWidth(column)));
+}
+
+void TablePage::fitColumns() {
+    fitted_ = true;
+    for (int column = 0; column < model_->columnCount(); ++column) view_->setColumnWidth(column, fittingWidth(column));
     // A last column of text takes what room is left; numbers would stand far away from everything.
     view_->horizontalHeader()->setStretchLastSection(!model_->columns().back().numeric && !view_->isColumnHidden(model_->columnCount() - 1));
 }
@@ -291,6 +301,14 @@ QString TablePage::copyText(bool csv) const {
     line([&](int column) { return model_->columns()[static_cast<std::size_t>(column)].title; });
     for (const int row : rows) line([&](int column) { return model_->index(row, column).data(TableModel::ExactRole).toString(); });
     return out;
+}
+
+std::vector<int> TablePage::chosenRows() const {
+    std::vector<int> rows;
+    for (const QModelIndex& index : view_->selectionModel()->selectedRows()) rows.push_back(index.row());
+    std::sort(rows.begin(), rows.end());
+    for (int& row : rows) row = model_->sourceRow(row);
+    return rows;
 }
 
 void TablePage::copy(bool csv) { QGuiApplication::clipboard()->setText(copyText(csv)); }

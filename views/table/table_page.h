@@ -3,9 +3,11 @@
 #include <QWidget>
 
 #include <functional>
+#include <vector>
 
 #include "views/table/table_model.h"
 
+class QAction;
 class QLabel;
 class QLineEdit;
 class QMenu;
@@ -33,6 +35,12 @@ public:
     void setFilterText(const QString& text);
     /// Selected rows, tab-separated with a header line; all rows when nothing is selected.
     [[nodiscard]] QString copyText(bool csv) const;
+    /// More for the menu of rows; `text` and state belong to the action. The page does not own it.
+    void addRowAction(QAction* action) { rowActions_ << action; }
+    /// The chosen rows' source rows in the order of the table; empty when none is.
+    [[nodiscard]] std::vector<int> chosenRows() const;
+    /// Values came that do not fit their columns: those grow; none shrinks.
+    void widenColumns();
     void saveState() const;
     void restoreState();
 
@@ -55,6 +63,7 @@ private:
     void showCurrent(Pick pick);
     void fillColumnMenu(QMenu* menu);
     void fitColumns();
+    [[nodiscard]] int fittingWidth(int column) const;
     void updateStack();
 
     QString name_;
@@ -67,6 +76,7 @@ private:
     QTableView* view_;
     QWidget* empty_;
     QStackedLayout* stack_;
+    QList<QAction*> rowActions_;
     bool following_ = false; ///< a selection change is being shown, not made
     bool fitted_ = false;
 };

@@ -1,8 +1,12 @@
 #include "views/table/var_table_model.h"
 
+#include <QGuiApplication>
+#include <QPalette>
+
 #include <algorithm>
 
 #include "views/common/number_text.h"
+#include "views/common/theme.h"
 
 namespace megascope {
 
@@ -31,6 +35,12 @@ std::vector<TableColumn> weightColumns() {
         {QStringLiteral("dtype"), tr("dtype"), {}, false, true, {}},
         {QStringLiteral("bytes"), tr("Size"), QStringLiteral("KiB"), true, true, tr("Bytes stored in the file")},
         {QStringLiteral("operator"), tr("Operator"), {}, false, true, tr("The operator that carries it")},
+        {QStringLiteral("min"), tr("Min"), {}, true, true, tr("Smallest finite value")},
+        {QStringLiteral("max"), tr("Max"), {}, true, true, tr("Largest finite value")},
+        {QStringLiteral("mean"), tr("Mean"), {}, true, true, tr("Mean of the finite values")},
+        {QStringLiteral("sd"), tr("SD"), {}, true, true, tr("Standard deviation of the finite values")},
+        {QStringLiteral("zeros"), tr("Zeros"), QStringLiteral("%"), true, true, tr("Share of the values that are zero")},
+        {QStringLiteral("nan"), tr("NaN, inf"), {}, true, true, tr("Number of values that are not finite")},
         {QStringLiteral("offset"), tr("Offset"), QStringLiteral("B"), true, false, tr("Where the value starts in the file")},
     };
 }
@@ -135,6 +145,7 @@ WeightTableModel::WeightTableModel(QObject* parent) : TableModel(weightColumns()
 void WeightTableModel::setFacts(std::shared_ptr<const GraphFacts> facts) {
     beginSourceReset();
     facts_ = std::move(facts);
+    statistics_.reset();
     rows_.clear();
     rowOfVar_.clear();
     double largest = 0;
@@ -161,17 +172,56 @@ const StoredTensor& WeightTableModel::tensor(int row) const {
     return facts_->graph->opr(r.opr).tensors[r.tensor];
 }
 
+QString WeightTableModel::nameOf(int row) const {
+    const Row& r = rows_[static_cast<std::size_t>(row)];
+    if (const StoredTensor& t = tensor(row); !t.name.empty()) return text(t.name);
+    return text(r.var.valid() ? facts_->graph->display_name(r.var) : facts_->graph->display_name(r.opr));
+}
+
+void WeightTableModel::setStatistics(std::shared_ptr<const WeightStatistics> statistics) {
+    statistics_ = std::move(statistics);
+    cellsChanged(Min, NotFinite);
+}
+
+std::optional<double> WeightTableModel::statistic(int row, int column) const {
+    if (!statistics_ || static_cast<std::size_t>(row) >= statistics_->size()) return std::nullopt;
+    const auto& s = (*statistics_)[static_cast<std::size_t>(row)];
+    if (!s || s->count == 0) return std::nullopt;
+    if (column == NotFinite) return static_cast<double>(s->nan + s->inf);
+    if (column == Zeros) return 100.0 * static_cast<double>(s->zeros) / static_cast<double>(s->count);
+    if (s->finite() == 0) return std::nullopt;
+    return column == Min ? s->min : column == Max ? s->max : column == Mean ? s->mean : s->sd;
+}
+
+QVariant WeightTableModel::cellForeground(int row, int column) const {
+    if (column != NotFinite || statistic(row, column).value_or(0) == 0) return {};
+    return themeColours(QGuiApplication::palette()).bad;
+}
+
 QString WeightTableModel::cellText(int row, int column) const {
     const Row& r = rows_[static_cast<std::size_t>(row)];
     const StoredTensor& t = tensor(row);
     switch (column) {
-    case Name:
-        if (!t.name.empty()) return text(t.name);
-        return text(r.var.valid() ? facts_->graph->display_name(r.var) : facts_->graph->display_name(r.opr));
+    case Name: return nameOf(row);
     case ShapeColumn: return shapeText(t.shape);
     case DTypeColumn: return dtypeName(t.dtype);
     case Bytes: return scaledText(static_cast<double>(t.data_size), bytes_.factor);
     case Operator: return text(facts_->graph->type_text(r.opr));
+    case Min:
+    case Max:
+    case Mean:
+    case Sd: {
+        const auto value = statistic(row, column);
+        return value ? numberText(*value, 4) : QString();
+    }
+    case Zeros: {
+        const auto value = statistic(row, column);
+        return value ? scaledText(*value, 1) : QString();
+    }
+    case NotFinite: {
+        const auto value = statistic(row, column);
+        return value ? countText(static_cast<std::uint64_t>(*value)) : QString();
+    }
     case Offset: return QString::number(t.data_offset);
     default: return {};
     }
@@ -181,6 +231,15 @@ QString WeightTableModel::cellExact(int row, int column) const {
     switch (column) {
     case DTypeColumn: return dtypeText(tensor(row).dtype);
     case Bytes: return QString::number(tensor(row).data_size);
+    case Min:
+    case Max:
+    case Mean:
+    case Sd:
+    case Zeros:
+    case NotFinite: {
+        const auto value = statistic(row, column);
+        return value ? QString::number(*value, 'g', 17) : QString();
+    }
     default: return cellText(row, column);
     }
 }
@@ -188,6 +247,15 @@ QString WeightTableModel::cellExact(int row, int column) const {
 TableModel::SortKey WeightTableModel::cellKey(int row, int column) const {
     switch (column) {
     case Bytes: return static_cast<double>(tensor(row).data_size);
+    case Min:
+    case Max:
+    case Mean:
+    case Sd:
+    case Zeros:
+    case NotFinite: {
+        const auto value = statistic(row, column);
+        return value ? SortKey(*value) : SortKey();
+    }
     case Offset: return static_cast<double>(tensor(row).data_offset);
     default: return cellText(row, column);
     }

@@ -58,6 +58,7 @@ TensorView::TensorView(JobRunner* jobs, QWidget* parent)
     grid_ = new TensorGridModel(this);
     error_ = new ErrorBar(this);
     title_ = new QLabel(this);
+    title_->setTextFormat(Qt::PlainText);
     title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     statistics_ = new QLabel(this);
     statistics_->setWordWrap(true);
@@ -147,7 +148,7 @@ void TensorView::setMode(Mode mode) {
     if (auto* button = modes_->button(static_cast<int>(mode)); button->isEnabled()) button->setChecked(true);
 }
 
-void TensorView::setTensor(const Tensor& tensor, const QString& name) {
+void TensorView::setTensor(const Tensor& tensor, const QString& name, const QString& source) {
     error_->dismiss();
     tensor_ = tensor;
     name_ = name;
@@ -156,7 +157,7 @@ void TensorView::setTensor(const Tensor& tensor, const QString& name) {
     imageButton_->setEnabled(plan_.has_value());
     if (!plan_ && modes_->checkedId() == static_cast<int>(Mode::image)) setMode(Mode::numbers);
     stored_->setVisible(tensor_.dtype().is_quantized());
-    title_->setText(QStringLiteral("%1   %2  %3").arg(name, text(tensor_.shape().text()), text(tensor_.dtype().text())));
+    title_->setText(QStringLiteral("%1   %2  %3").arg(name, text(tensor_.shape().text()), text(tensor_.dtype().text())) + (source.isEmpty() ? QString() : QStringLiteral("  ·  ") + source));
     rebuildSlices();
     computeStatistics();
     renderPicture();

@@ -36,7 +36,8 @@ public:
 
     /// Fewer labels, for docks.
     void setCompact(bool compact);
-    void setTensor(const Tensor& tensor, const QString& name);
+    /// `source` says where the value is from: "stored in the file"; may be empty.
+    void setTensor(const Tensor& tensor, const QString& name, const QString& source = {});
     void clear();
     void setMode(Mode mode);
     /// Shows and selects one element in the numbers.

@@ -7,6 +7,7 @@
 #include <QLineEdit>
 #include <QMenu>
 
+#include <algorithm>
 #include <cstring>
 
 #include "views/common/icon.h"
@@ -17,6 +18,28 @@ namespace megascope {
 namespace {
 
 constexpr const char* shapedExample = "#rand(0,1,1,3,224,224)";
+
+/// An input's name, shortened in its middle where the panel is narrow, and what it takes.
+class InputLabel : public QLabel {
+public:
+    InputLabel(const QString& name, const QString& type, QWidget* parent) : QLabel(parent), name_(name), type_(type) {
+        setTextFormat(Qt::PlainText);
+        setToolTip(QStringLiteral("<span>%1</span>").arg((name + type).toHtmlEscaped()));
+        setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+        setText(name + type);
+    }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override {
+        QLabel::resizeEvent(event);
+        const QString shown = fontMetrics().elidedText(name_, Qt::ElideMiddle, std::max(width() - fontMetrics().horizontalAdvance(type_), fontMetrics().averageCharWidth() * 6));
+        setText(QString(shown).replace(QLatin1Char('&'), QStringLiteral("&&")) + type_); // a label with a buddy takes a single & for a shortcut
+    }
+
+private:
+    QString name_;
+    QString type_;
+};
 
 std::string noShape() { return std::string("It has no shape in this file; give one, for example ") + shapedExample + "."; }
 
@@ -54,8 +77,10 @@ void InputsEditor::setInputs(std::vector<GraphInput> inputs) {
             menu.addAction(tr("Zeros"), edit, [edit] { edit->setText(QStringLiteral("#zeros")); });
             menu.exec(edit->mapToGlobal(QPoint(0, edit->height())));
         });
-        auto* label = new QLabel(QStringLiteral("%1   %2  %3").arg(text(input.name), shapeText(input.shape), text(input.dtype.text())), this);
+        connect(edit, &QLineEdit::textChanged, this, &InputsEditor::edited);
+        auto* label = new InputLabel(text(input.name), QStringLiteral("   %1  %2").arg(shapeText(input.shape), text(input.dtype.text())), this);
         label->setBuddy(edit);
+        edit->setAccessibleName(text(input.name));
         form_->addRow(label, edit);
         rows_.push_back({std::move(input), edit});
     }

@@ -24,6 +24,10 @@ public:
     void setSource(const QString& name, const QString& source);
     [[nodiscard]] std::vector<std::pair<GraphInput, std::string>> sources() const;
 
+signals:
+    /// Some line changed.
+    void edited();
+
 private:
     struct Row {
         GraphInput input;

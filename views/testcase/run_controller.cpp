@@ -36,9 +36,7 @@ void judge(TestcaseRun& run, const RunController::Given& given, const Graph& gra
 } // namespace
 
 RunController::RunController(JobRunner* jobs, std::unique_ptr<Runner> runner, QObject* parent)
-    : QObject(parent), jobs_(jobs), runner_(std::make_shared<SharedRunner>()) {
-    runner_->runner = std::move(runner);
-}
+    : QObject(parent), jobs_(jobs), runner_(std::make_shared<SharedRunner>(std::move(runner))) {}
 
 void RunController::start(const RunRequest& request, std::shared_ptr<const Graph> graph) {
     launch(request, std::max<std::size_t>(request.testcases.size(), 1), std::move(graph),
@@ -80,8 +78,6 @@ void RunController::launch(const RunRequest& request, std::size_t testcases, std
     job_ = jobs_->start<RunReport>(
         slot, title,
         [shared = runner_, rounds, graph = std::move(graph), work = std::move(work)](const CancelToken& cancel, const Progress& progress) -> Expected<std::shared_ptr<const RunReport>> {
-            const std::lock_guard lock(shared->mutex);
-            if (cancel.cancelled()) return CancelToken::error();
             std::uint64_t round = 0;
             std::pair<std::uint32_t, std::uint32_t> seen{0, 0};
             const auto report = [&](const RunProgress& p) {
@@ -92,7 +88,7 @@ void RunController::launch(const RunRequest& request, std::size_t testcases, std
                 const std::string what = p.opr.valid() && p.opr.index() < graph->oprs().size() ? graph->type_text(p.opr) : std::string();
                 progress.report(what, round * p.steps_total + p.steps_done, rounds * p.steps_total);
             };
-            MGS_ASSIGN(RunReport result, work(*shared->runner, report, cancel));
+            MGS_ASSIGN(RunReport result, work(*shared, report, cancel));
             return std::make_shared<const RunReport>(std::move(result));
         },
         this,

@@ -4,12 +4,12 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "session/runner.h"
 #include "views/common/graph_facts.h"
 #include "views/common/job_runner.h"
+#include "views/testcase/shared_runner.h"
 
 namespace megascope {
 
@@ -34,6 +34,8 @@ public:
     void stop();
     [[nodiscard]] bool running() const;
     [[nodiscard]] const RunRequest& lastRequest() const { return last_; }
+    /// For other jobs that run graphs.
+    [[nodiscard]] const std::shared_ptr<SharedRunner>& runner() const { return runner_; }
 
 signals:
     void started();
@@ -44,12 +46,6 @@ signals:
 private:
     using Work = std::function<Expected<RunReport>(Runner&, const RunProgressCallback&, const CancelToken&)>;
     void launch(const RunRequest& request, std::size_t testcases, std::shared_ptr<const Graph> graph, Work work);
-
-    /// One run at a time per runner: a superseded run may still be ending on its thread.
-    struct SharedRunner {
-        std::mutex mutex;
-        std::unique_ptr<Runner> runner;
-    };
 
     JobRunner* jobs_;
     std::shared_ptr<SharedRunner> runner_;

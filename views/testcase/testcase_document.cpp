@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "trace/expected_by_runner.h"
 #include "views/common/number_text.h"
 #include "views/testcase/inputs_editor.h"
 
@@ -28,7 +29,14 @@ void TestcaseDocument::setModel(std::shared_ptr<const Model> model) {
     jobs_->dropSlot(slot);
     list_ = model ? std::make_unique<TestcaseList>(std::move(model)) : nullptr;
     seed_ = 0;
+    if (list_) setSource(list_->path(), {}, {});
     emit changed();
+}
+
+void TestcaseDocument::setSource(const std::filesystem::path& path, const ReadOptions& open, const std::optional<FileStamp>& stamp) {
+    how_.model = path;
+    how_.open = open;
+    how_.stamp = stamp;
 }
 
 const std::vector<EditedTestcase>& TestcaseDocument::testcases() const {
@@ -37,8 +45,15 @@ const std::vector<EditedTestcase>& TestcaseDocument::testcases() const {
 }
 
 void TestcaseDocument::setBackend(const QString& backend, int threads) {
-    backend_ = backend.toStdString();
-    threads_ = threads;
+    how_.backend = backend.toStdString();
+    how_.threads = threads;
+}
+
+TestcaseDocument::Compute TestcaseDocument::compute() const {
+    if (!list_->network()) return {};
+    return [network = list_->network(), how = how_, runner = runner_](Testcases testcases, const CancelToken& cancel, const Progress& progress) {
+        return expected_by_runner(std::move(testcases), *network, how, *runner, cancel, progress);
+    };
 }
 
 FeedOptions TestcaseDocument::nextFeed() {
@@ -52,6 +67,7 @@ void TestcaseDocument::give(const Error& error) {
 }
 
 void TestcaseDocument::replaceBy(std::function<Expected<Testcases>(const CancelToken&, const Progress&)> make, std::function<void(const Testcases&)> use) {
+    saving_ = false;
     jobs_->start<Testcases>(
         slot, tr("Preparing testcases"),
         [make = std::move(make)](const CancelToken& cancel, const Progress& progress) -> Expected<std::shared_ptr<const Testcases>> {
@@ -70,13 +86,11 @@ void TestcaseDocument::replaceBy(std::function<Expected<Testcases>(const CancelT
 
 void TestcaseDocument::addMade(std::function<Expected<Testcases>(const CancelToken&)> make) {
     if (!list_) return;
-    const bool asserted = list_->now().assert_outputs && list_->network();
     replaceBy(
-        [make = std::move(make), network = list_->network(), backend = backend_, threads = threads_, asserted](const CancelToken& cancel,
-                                                                                                          const Progress& progress) -> Expected<Testcases> {
+        [make = std::move(make), complete = list_->now().assert_outputs ? compute() : Compute()](const CancelToken& cancel, const Progress& progress) -> Expected<Testcases> {
             MGS_ASSIGN(Testcases made, make(cancel));
-            if (!asserted) return made;
-            return recompute_expected(std::move(made), network, backend, threads, cancel, progress);
+            if (!complete) return made;
+            return complete(std::move(made), cancel, progress);
         },
         [this](const Testcases& made) {
             if (const auto added = list_->add(made); !added) give(added.error());
@@ -156,8 +170,8 @@ void TestcaseDocument::setInput(std::size_t index, const QString& input, const Q
     if (target == targets.end()) return;
     const EditedTestcase old = testcases()[index];
     replaceBy(
-        [old, target = *target, source = source.trimmed().toStdString(), feed = nextFeed(), network = list_->now().assert_outputs ? list_->network() : nullptr, backend = backend_,
-         threads = threads_](const CancelToken& cancel, const Progress& progress) -> Expected<Testcases> {
+        [old, target = *target, source = source.trimmed().toStdString(), feed = nextFeed(),
+         complete = list_->now().assert_outputs ? compute() : Compute()](const CancelToken& cancel, const Progress& progress) -> Expected<Testcases> {
             const std::vector<std::string> items = {source};
             MGS_ASSIGN(Testcases made, testcases_from_spec(items, std::span(&target, 1), feed, cancel));
             nameSeed(made, feed.seed);
@@ -166,7 +180,7 @@ void TestcaseDocument::setInput(std::size_t index, const QString& input, const Q
                 if (value.name == target.name) value.value = made.front().inputs.front().value;
             testcase.source = target.name + ":" + made.front().source;
             Testcases changed{std::move(testcase)};
-            if (network) return recompute_expected(std::move(changed), network, backend, threads, cancel, progress);
+            if (complete) return complete(std::move(changed), cancel, progress);
             return changed;
         },
         [this, name = target->name](const Testcases& made) {
@@ -186,9 +200,8 @@ void TestcaseDocument::recompute(const std::vector<std::size_t>& indices) {
     for (const std::size_t index : indices)
         if (index < testcases().size()) chosen.push_back(testcases()[index]);
     if (chosen.empty()) return;
-    replaceBy([chosen, network = list_->network(), backend = backend_, threads = threads_](const CancelToken& cancel, const Progress& progress) {
-        return recompute_expected(chosen, network, backend, threads, cancel, progress);
-    }, [this](const Testcases& made) { list_->set_expected(made); });
+    replaceBy([chosen, compute = compute()](const CancelToken& cancel, const Progress& progress) { return compute(chosen, cancel, progress); },
+              [this](const Testcases& made) { list_->set_expected(made); });
 }
 
 void TestcaseDocument::setMaxerr(double maxerr) {
@@ -226,9 +239,10 @@ void TestcaseDocument::save(const QString& path) {
     struct Written {
         Testcases computed;
     };
+    saving_ = true;
     jobs_->start<Written>(
         slot, tr("Saving testcases"),
-        [list = *list_, path = fsPath(path), backend = backend_, threads = threads_](const CancelToken& cancel, const Progress& progress) mutable
+        [list = *list_, path = fsPath(path), compute = compute()](const CancelToken& cancel, const Progress& progress) mutable
         -> Expected<std::shared_ptr<const Written>> {
             std::error_code error;
             // The open file stays mapped and is what the list is based on.
@@ -238,8 +252,8 @@ void TestcaseDocument::save(const QString& path) {
             if (list.now().assert_outputs)
                 for (const EditedTestcase& testcase : list.now().testcases)
                     if (testcase.expected.empty()) written->computed.push_back(testcase);
-            if (!written->computed.empty() && list.network()) {
-                MGS_ASSIGN(written->computed, recompute_expected(std::move(written->computed), list.network(), backend, threads, cancel, progress));
+            if (!written->computed.empty() && compute) {
+                MGS_ASSIGN(written->computed, compute(std::move(written->computed), cancel, progress));
                 list.set_expected(written->computed);
             }
             MGS_ASSIGN(const DumpContent content, list.content());

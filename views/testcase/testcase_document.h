@@ -4,6 +4,8 @@
 #include <QString>
 #include <QStringList>
 
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "session/inputs.h"
 #include "trace/testcase_list.h"
 #include "views/common/job_runner.h"
+#include "views/testcase/shared_runner.h"
 
 namespace megascope {
 
@@ -18,15 +21,20 @@ namespace megascope {
 class TestcaseDocument : public QObject {
     Q_OBJECT
 public:
-    explicit TestcaseDocument(JobRunner* jobs, QObject* parent = nullptr) : QObject(parent), jobs_(jobs) {}
+    /// `runner` computes expected values, as a rule in another process: a kernel that dies takes no window with it.
+    TestcaseDocument(JobRunner* jobs, std::shared_ptr<SharedRunner> runner, QObject* parent = nullptr) : QObject(parent), jobs_(jobs), runner_(std::move(runner)) {}
 
     /// Null closes it. Edits of the old file are dropped: ask before.
     void setModel(std::shared_ptr<const Model> model);
+    /// Where the runner finds the model's file, how it opens it and what it must still be; without this, by the path that the model
+    /// was read from.
+    void setSource(const std::filesystem::path& path, const ReadOptions& open, const std::optional<FileStamp>& stamp);
     [[nodiscard]] bool open() const { return list_ != nullptr; }
     /// Precondition: open.
     [[nodiscard]] const TestcaseList& list() const { return *list_; }
     [[nodiscard]] const std::vector<EditedTestcase>& testcases() const;
     [[nodiscard]] bool modified() const { return list_ && list_->modified(); }
+    [[nodiscard]] bool saving() const { return saving_ && busy(); }
     [[nodiscard]] bool busy() const { return jobs_->busy(QStringLiteral("testcases")); }
 
     /// Who computes expected values.
@@ -62,6 +70,10 @@ signals:
 
 private:
     using Testcases = std::vector<EditedTestcase>;
+    /// Computes expected values on the thread of a job. Copies share what they need.
+    using Compute = std::function<Expected<Testcases>(Testcases, const CancelToken&, const Progress&)>;
+    /// Empty when the graph's outputs cannot be computed for a testcase (TestcaseList::network).
+    [[nodiscard]] Compute compute() const;
     /// Runs `make` as a job, completes expected values if the graph asserts, and appends the result.
     void addMade(std::function<Expected<Testcases>(const CancelToken&)> make);
     void replaceBy(std::function<Expected<Testcases>(const CancelToken&, const Progress&)> make, std::function<void(const Testcases&)> use);
@@ -69,9 +81,10 @@ private:
     void give(const Error& error);
 
     JobRunner* jobs_;
+    std::shared_ptr<SharedRunner> runner_;
     std::unique_ptr<TestcaseList> list_;
-    std::string backend_ = "cpu";
-    int threads_ = 1;
+    bool saving_ = false; ///< the job that is busy writes a file
+    RunRequest how_; ///< file, key, backend and threads
     std::uint64_t seed_ = 0;
 };
 

@@ -72,10 +72,12 @@ QWidget* TestcasePanel::buildList() {
     list_->setEditTriggers(QAbstractItemView::EditKeyPressed);
     list_->setUniformItemSizes(true);
     list_->setIconSize(QSize(16, 16));
+    list_->setMinimumHeight(fontMetrics().height() * 3); // small screens
     list_->setTextElideMode(Qt::ElideRight);
     list_->setContextMenuPolicy(Qt::CustomContextMenu);
     detail_ = new QLabel(this);
     detail_->setWordWrap(true);
+    detail_->setTextFormat(Qt::PlainText);
     detail_->setForegroundRole(QPalette::PlaceholderText);
     detail_->setContentsMargins(8, 0, 8, 4);
     detail_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
@@ -172,14 +174,15 @@ QWidget* TestcasePanel::buildAsserting() {
     validator->setLocale(QLocale::c());
     maxerr_->setValidator(validator);
     maxerr_->setMaximumWidth(fontMetrics().averageCharWidth() * 12);
+    maxerr_->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("0.001")) + 10);
     verbose_ = new QCheckBox(tr("verbose"), row);
     verbose_->setObjectName(QStringLiteral("verbose"));
     verbose_->setToolTip(tr("AssertEqual tells its error in every run of load_and_run, not only when it fails"));
+    layout->setSpacing(4);
     layout->addWidget(assert_);
     layout->addWidget(new QLabel(QStringLiteral("maxerr"), row));
     layout->addWidget(maxerr_);
-    layout->addWidget(verbose_);
-    layout->addStretch();
+    layout->addWidget(verbose_, 1);
     connect(assert_, &QCheckBox::clicked, document_, &TestcaseDocument::setAssertOutputs);
     connect(verbose_, &QCheckBox::clicked, document_, &TestcaseDocument::setVerbose);
     connect(maxerr_, &QLineEdit::editingFinished, this, [this] {

@@ -193,6 +193,9 @@ Expected<void> send_request(Channel& channel, std::uint64_t run, const RunReques
     TensorWriter tensors;
     w.put(run);
     w.text(request.model.string());
+    w.flag(request.stamp.has_value());
+    w.put(request.stamp ? request.stamp->size : std::uint64_t{0});
+    w.put(request.stamp ? request.stamp->written : std::int64_t{0});
     w.text(request.open.cipher);
     put_bytes(w, request.open.model_key);
     put_bytes(w, request.open.info_key);
@@ -219,6 +222,9 @@ Expected<NumberedRequest> read_request(const Message& message) {
     RunRequest& request = numbered.request;
     numbered.run = r.get<std::uint64_t>();
     request.model = r.text();
+    const bool stamped = r.flag();
+    const FileStamp stamp{r.get<std::uint64_t>(), r.get<std::int64_t>()};
+    if (stamped) request.stamp = stamp;
     request.open.cipher = r.text();
     request.open.model_key = get_bytes(r);
     request.open.info_key = get_bytes(r);

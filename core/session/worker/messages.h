@@ -11,7 +11,7 @@
 namespace megascope {
 
 /// Raised whenever a message changes. Both ends must have the same.
-inline constexpr std::uint32_t worker_protocol_version = 2;
+inline constexpr std::uint32_t worker_protocol_version = 3;
 
 /// The first message of a run process.
 struct Hello {

@@ -321,6 +321,27 @@ private slots:
         QVERIFY(!runner->run(testcase_of(path), {}, {}).has_value()); // no testcases in this one
     }
 
+    // Operators are told by their numbers, which mean nothing in another file.
+    void aFileWithAnotherStampIsNotRun_data() { runner_rows(); }
+    void aFileWithAnotherStampIsNotRun() {
+        QFETCH(int, kind);
+        QTemporaryDir dir;
+        const auto path = std::filesystem::path(dir.path().toStdString()) / "model.mge";
+        std::filesystem::copy_file(smallcnn, path);
+        const auto runner = runner_of(kind);
+        RunRequest request = testcase_of(path);
+        request.stamp = file_stamp(path);
+        QVERIFY(request.stamp);
+        const auto report = runner->run(request, {}, {});
+        QVERIFY2(report.has_value(), report ? "" : report.error().text().c_str());
+        std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(1));
+        const auto refused = runner->run(request, {}, {});
+        QVERIFY(!refused.has_value());
+        QVERIFY2(contains(refused.error().message, "changed on disk since it was opened"), refused.error().message.c_str());
+        request.stamp.reset();
+        QVERIFY(runner->run(request, {}, {}).has_value());
+    }
+
     void referenceNetworksPassOnEveryBackend() {
         const std::filesystem::path root = std::filesystem::path(MEGASCOPE_REFERENCE_DATA) / "ref/nets";
         if (!std::filesystem::exists(root)) QSKIP("The reference networks are not on this machine.");

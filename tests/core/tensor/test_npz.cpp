@@ -1,3 +1,6 @@
+#include <QDir>
+#include <QFile>
+#include <QTemporaryDir>
 #include <QtTest>
 
 #include <filesystem>
@@ -5,6 +8,7 @@
 #include "tensor/element.h"
 #include "tensor/npy.h"
 #include "tensor/npz.h"
+#include "tensor/npz_writer.h"
 
 using namespace megascope;
 
@@ -99,6 +103,36 @@ private slots:
         const QByteArray content = member();
         const QByteArray file = zip("a.npy", content, true, quint32(content.size()), crc_of(content));
         for (qsizetype n = 0; n < file.size(); ++n) QVERIFY(!parse_npz(bytes(file.left(n))).has_value());
+    }
+
+    void archivesAreWritten() {
+        QTemporaryDir dir;
+        const auto path = std::filesystem::path(dir.path().toStdString()) / "w.npz";
+        std::vector<float> values(100);
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = float(i);
+        const Tensor ramp = Tensor::copy_of<float>(DTypeId::float32, {10, 10}, values);
+        const auto give = [&] { return Expected<Tensor>(ramp); };
+        QVERIFY(write_npz(path, std::vector<NpzMember>{{"层/conv.weight", give}, {"a", give}, {"a", give}}, NpyQuantized::stored, {}, {}));
+        QFile file(QString::fromStdString(path.string()));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray written = file.readAll();
+        const QByteArray content = member(); // its checksum by the definition stands in the first header
+        QByteArray crc;
+        put(crc, crc_of(content), 4);
+        QCOMPARE(written.mid(14, 4), crc);
+        QCOMPARE(written.mid(30, 25), QByteArray("层/conv.weight.npy") + content.left(6));
+        const auto entries = read_npz(path);
+        QVERIFY2(entries.has_value(), entries ? "" : entries.error().text().c_str());
+        QCOMPARE(entries->size(), std::size_t(3));
+        QCOMPARE((*entries)[0].name, std::string("层/conv.weight"));
+        QCOMPARE((*entries)[2].name, std::string("a_1")); // a second one of that name
+        QCOMPARE(real_at((*entries)[2].array.tensor.ref(), 99), 99.0);
+        // A value that cannot be had: no file, and the old one stays.
+        const auto failed = write_npz(path, std::vector<NpzMember>{{"a", give}, {"b", [] { return Expected<Tensor>(fail(ErrorCode::corrupt, "No value.")); }}}, NpyQuantized::stored, {}, {});
+        QVERIFY(!failed);
+        QVERIFY(read_npz(path)->size() == 3);
+        QCOMPARE(QDir(dir.path()).entryList(QDir::Files).size(), 1);
+        QVERIFY(!write_npz(path.parent_path() / "nowhere" / "x.npz", {}, NpyQuantized::stored, {}, {}));
     }
 
     void otherFilesAreForeign() { QCOMPARE(parse_npz(bytes("no zip at all")).error().code, ErrorCode::foreign); }

@@ -6,6 +6,7 @@
 #include "format/reader.h"
 #include "tensor/element.h"
 #include "trace/assertion_edit.h"
+#include "trace/expected_by_runner.h"
 #include "trace/testcase_list.h"
 
 using namespace megascope;
@@ -107,6 +108,29 @@ private slots:
         const auto theirs = to_real(genuine.expected.front().value.ref());
         QCOMPARE(ours.size(), theirs.size());
         for (std::size_t i = 0; i < ours.size(); ++i) QVERIFY(std::abs(ours[i] - theirs[i]) < 1e-5);
+    }
+
+    // The same values as in this process, under the same names, and MegEngine's.
+    void aRunnerComputesThemToo() {
+        TestcaseList list(model_);
+        const EditedTestcase genuine = list.now().testcases[0];
+        RunRequest how;
+        how.model = list.path();
+        const auto runner = make_local_runner();
+        const auto computed = expected_by_runner({genuine}, *list.network(), how, *runner, {}, {});
+        QVERIFY2(computed, computed ? "" : computed.error().text().c_str());
+        QCOMPARE(computed->front().id, genuine.id);
+        QCOMPARE(computed->front().expected.size(), genuine.expected.size());
+        QCOMPARE(computed->front().expected.front().name, genuine.expected.front().name);
+        const auto ours = to_real(computed->front().expected.front().value.ref());
+        const auto theirs = to_real(genuine.expected.front().value.ref());
+        QCOMPARE(ours.size(), theirs.size());
+        for (std::size_t i = 0; i < ours.size(); ++i) QVERIFY(std::abs(ours[i] - theirs[i]) < 1e-5);
+        EditedTestcase without = genuine;
+        without.inputs.clear();
+        const auto refused = expected_by_runner({without}, *list.network(), how, *runner, {}, {});
+        QVERIFY(!refused);
+        QCOMPARE(refused.error().where, std::string("testcase #0"));
     }
 
     void aFileThatWasNotEditedIsWrittenAsItWas() {
