@@ -64,7 +64,9 @@ int selftest(const SelftestOptions& options) {
     const std::filesystem::path folder = options.folder;
     std::error_code error;
     if (!std::filesystem::is_directory(folder, error))
-        return report({ErrorCode::invalid_argument, "There is no such folder.", std::nullopt, options.folder});
+        return report({ErrorCode::invalid_argument,
+                       std::filesystem::exists(folder, error) ? "This is a file, and selftest takes a folder; 'megascope-cli run' runs one dump." : "There is no such folder.", std::nullopt,
+                       options.folder});
     const auto files = dumps_with_testcases(folder);
     if (files.empty()) return report({ErrorCode::invalid_argument, "No dump with testcases lies in this folder.", std::nullopt, options.folder});
 

@@ -237,6 +237,7 @@ void MainWindow::connectViews() {
 
     connect(inspector_, &Inspector::valueWanted, this, &MainWindow::lookUpValue);
     connect(inspector_, &Inspector::computeRequested, this, &MainWindow::computeValue);
+    connect(record_, &RunRecordPage::compareRequested, this, &MainWindow::compareRecordWithRun);
     connect(testcases_, &TestcasePanel::runRequested, this, &MainWindow::runSelected);
     connect(testcases_, &TestcasePanel::runAllRequested, this, &MainWindow::runAll);
     connect(testcases_, &TestcasePanel::saveRequested, dumps_, &DumpController::saveTestcases);

@@ -189,6 +189,8 @@ private:
     void compareDump(const std::shared_ptr<const DumpPreview>& preview);
     void profileRun();
     void computeValue(VarId var);
+    void compareRecordWithRun();
+    void showRecordComparison(const std::shared_ptr<const RunReport>& report);
     void runFinished(const std::shared_ptr<const RunReport>& report);
     void runFailed(const Error& error);
     void lookUpValue(VarId var);
@@ -215,7 +217,7 @@ private:
     std::vector<ProfileOprId> profileOfOpr_; ///< by OprId: the operator of the shown timeline; empty when nothing matched
     std::shared_ptr<const TimelineScene> timelineScene_;
     bool timelineOfRun_ = false; ///< the timeline shows the last profiled run, not a file
-    enum class RunPurpose { testcases, profile, value } purpose_ = RunPurpose::testcases;
+    enum class RunPurpose { testcases, profile, value, record } purpose_ = RunPurpose::testcases;
     VarId wantedValue_;
 
     // The centre.

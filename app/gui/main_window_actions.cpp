@@ -332,6 +332,7 @@ void MainWindow::updateActions() {
     forwardAction_->setEnabled(selection_->canGoForward());
     noValue_->setButtonEnabled(model);
     inspector_->setComputable(model);
+    record_->setRunnable(model && !running);
 }
 
 void MainWindow::openDialog() {

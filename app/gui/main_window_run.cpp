@@ -11,6 +11,7 @@
 #include "app/gui/main_window.h"
 #include "app/gui/profile_compare_controller.h"
 #include "app/gui/profile_report_controller.h"
+#include "app/gui/run_record_page.h"
 #include "session/profile_export.h"
 #include "trace/assertion_edit.h"
 #include "views/common/error_bar.h"
@@ -82,6 +83,33 @@ void MainWindow::computeValue(VarId var) {
     startRun(std::move(request), testcases, testcases.empty());
 }
 
+void MainWindow::compareRecordWithRun() {
+    if (!documents_->model() || !record_->record()) return;
+    purpose_ = RunPurpose::record;
+    RunRequest request = baseRequest();
+    request.keep = varsOfRecord(*record_->record(), *documents_->model()->facts->graph);
+    std::erase_if(request.keep, [](VarId var) { return !var.valid(); });
+    std::vector<std::uint32_t> testcases;
+    if (const auto current = testcases_->currentTestcase()) testcases = {*current};
+    startRun(std::move(request), testcases, testcases.empty());
+}
+
+void MainWindow::showRecordComparison(const std::shared_ptr<const RunReport>& report) {
+    const double tolerance = testcaseEdits_->open() ? testcaseEdits_->list().now().maxerr : 1e-4;
+    jobs_->start<RecordComparison>(
+        QStringLiteral("record-comparison"), tr("Comparing with the run"),
+        [report, record = record_->record(), facts = documents_->model()->facts, tolerance](const CancelToken& cancel, const Progress&) {
+            return compareRecord(*record, varsOfRecord(*record, *facts->graph), *facts, report->testcases.front(), tolerance, cancel);
+        },
+        this,
+        [this, record = record_->record()](JobRunner::Result<RecordComparison> made) {
+            if (!made || record != record_->record()) return;
+            showView(View::record);
+            record_->setComparison(*made);
+            log_->append(record_->caption());
+        });
+}
+
 void MainWindow::startRun(RunRequest request, std::vector<std::uint32_t> testcases, bool ownInputs) {
     request.testcases = std::move(testcases);
     if (!ownInputs) {
@@ -149,6 +177,11 @@ void MainWindow::runFinished(const std::shared_ptr<const RunReport>& report) {
     if (purpose_ == RunPurpose::value) {
         if (firstError != report->testcases.end()) error_->showError(*firstError->error);
         lookUpValue(wantedValue_);
+        return;
+    }
+    if (purpose_ == RunPurpose::record) {
+        if (firstError != report->testcases.end()) error_->showError(*firstError->error);
+        else if (!report->testcases.empty() && record_->record()) showRecordComparison(report);
         return;
     }
     graphLook_->setReport(*report);

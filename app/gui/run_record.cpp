@@ -87,6 +87,8 @@ Expected<std::shared_ptr<const RunRecord>> readText(const QString& path, const M
         record->details.push_back(lines.join(QLatin1Char('\n')));
         record->vars.push_back(text(var.name));
         record->values.emplace_back();
+        record->printed.emplace_back(value);
+        record->shapes.push_back(var.shape);
     }
     return record;
 }
@@ -130,6 +132,8 @@ Expected<std::shared_ptr<const RunRecord>> readBinary(const QString& path, const
                                       cell(&TensorStatistics::mean), cell(&TensorStatistics::sd), dump.owner, dump.owner_type});
         record->values.push_back(value.value_or(Tensor()));
         record->vars.push_back(text(dump.name));
+        record->printed.emplace_back();
+        record->shapes.emplace_back(dump.shape);
         record->details.push_back(value ? QString() : Texts::tr("The file has %n bytes for this value, which do not make up %1 of %2.", nullptr, static_cast<int>(dump.data.size())).arg(text(dump.shape.text()), text(dtype)));
     }
     return record;
@@ -153,6 +157,8 @@ Expected<std::shared_ptr<const RunRecord>> readCache(const QString& path, const 
                                               ReportCell(result.seconds, result.seconds > 0 ? format_seconds(result.seconds) : "0"),
                                               ReportCell(static_cast<double>(result.workspace), format_bytes(static_cast<double>(result.workspace))), (result.attribute & 1) != 0 ? "yes" : "no"});
                 record->values.emplace_back();
+                record->printed.emplace_back();
+                record->shapes.emplace_back();
                 record->details.push_back(QStringLiteral("%1\n%2\n%3").arg(text(category.name), text(layouts), text(result.algorithm)));
             }
         }

@@ -4,11 +4,13 @@
 #include <QStringList>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/progress.h"
+#include "format/io_dump.h"
 #include "profile/report_table.h"
 #include "tensor/tensor.h"
 
@@ -19,6 +21,8 @@ struct RunRecord {
     QString path;
     ReportTable table;
     std::vector<Tensor> values;   ///< by row; without a value where the file has none (text dumps, caches)
+    std::vector<std::optional<IoDumpValue>> printed; ///< by row: what a text dump prints of the value
+    std::vector<std::optional<Shape>> shapes;        ///< by row, where the file says it
     std::vector<QString> details; ///< by row: what else the file says, in lines
     std::vector<QString> vars;    ///< by row: the var's name; empty for caches
     int first = 0;                ///< the row to show first

@@ -5,11 +5,13 @@
 #include <memory>
 
 #include "app/gui/document_controller.h"
+#include "app/gui/record_comparison.h"
 #include "app/gui/run_record.h"
 #include "views/common/selection.h"
 
 class QLabel;
 class QPlainTextEdit;
+class QPushButton;
 class QStackedWidget;
 
 namespace megascope {
@@ -30,8 +32,17 @@ public:
     [[nodiscard]] const std::shared_ptr<const RunRecord>& record() const { return record_; }
     [[nodiscard]] ReportTableView* table() const { return table_; }
     [[nodiscard]] TensorView* value() const { return value_; }
+    /// Adds what a comparison with a run found, and shows the first row beyond the tolerance. Of the record that is shown.
+    void setComparison(std::shared_ptr<const RecordComparison> comparison);
+    [[nodiscard]] const std::shared_ptr<const RecordComparison>& comparison() const { return comparison_; }
+    /// A run of the open model is possible.
+    void setRunnable(bool runnable);
     [[nodiscard]] QString caption() const;
     [[nodiscard]] QString details() const;
+
+signals:
+    /// Run the open model, and hold the record against it.
+    void compareRequested();
 
 private:
     void showRow(std::size_t row);
@@ -40,6 +51,9 @@ private:
     DocumentController* documents_;
     Selection* selection_;
     std::shared_ptr<const RunRecord> record_;
+    std::shared_ptr<const RecordComparison> comparison_;
+    QPushButton* compare_;
+    bool runnable_ = false;
     QLabel* caption_;
     ReportTableView* table_;
     QStackedWidget* below_;

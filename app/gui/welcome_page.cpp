@@ -30,7 +30,7 @@ WelcomePage::WelcomePage(RecentFiles* recent, QWidget* parent) : QWidget(parent)
     open->setDefault(true);
     auto* sample = new QPushButton(themedIcon(QStringLiteral("sample")), tr("Open a sample"), this);
     sample->setObjectName(QStringLiteral("sample"));
-    auto* hint = new QLabel(tr("… or drop a file on this window. Megascope reads .mge dumps of both formats, testcase files, GraphProfiler JSON and Chrome traces."), this);
+    auto* hint = new QLabel(tr("… or drop a file on this window. Megascope reads .mge dumps of both formats, testcase files, GraphProfiler JSON, Chrome traces and IO dumps of load_and_run. F1 explains what each part does."), this);
     hint->setWordWrap(true);
     hint->setForegroundRole(QPalette::PlaceholderText);
     listTitle_ = new QLabel(tr("Recent files"), this);

@@ -29,6 +29,7 @@ public:
     QPixmap pixmap(const QSize& size, QIcon::Mode mode, QIcon::State state) override { return scaledPixmap(size, mode, state, 1); }
 
     QPixmap scaledPixmap(const QSize& size, QIcon::Mode mode, QIcon::State state, qreal scale) override {
+        if (size.isEmpty()) return {}; // a squeezed cell asks for that
         // `size` is in device pixels already; the pixmap's ratio is set by the caller.
         Q_UNUSED(scale);
         const QString key = QStringLiteral("megascope-icon/%1/%2/%3/%4").arg(name_, colour(mode, state).name()).arg(size.width()).arg(size.height());
