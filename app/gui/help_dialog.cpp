@@ -163,7 +163,8 @@ void showHelpFor(QWidget* window, QWidget* focus) {
     int current = 0;
     for (int i = 0; i < static_cast<int>(all.size()); ++i) {
         const Topic& topic = all[static_cast<std::size_t>(i)];
-        list->addItem(topic.title);
+        auto* item = new QListWidgetItem(topic.title, list);
+        item->setSizeHint(QSize(0, dialog->fontMetrics().height() + 8));
         if (current == 0 && topic.has && topic.has(focus)) current = i;
     }
     QObject::connect(list, &QListWidget::currentRowChanged, text, [text, all](int row) {

@@ -155,10 +155,10 @@ void MainWindow::openFailed(const QString& path, const Error& error) {
 void MainWindow::sayChanged(const QString& path) {
     const QString name = QFileInfo(path).fileName();
     const bool model = documents_->model() && documents_->model()->path == path;
-    const QString sentence = model ? tr("%1 changed on disk since it was opened: values may be the old or the new ones, so nothing runs or is written before it is reloaded.").arg(name)
-                                   : tr("%1 changed on disk since it was opened.").arg(name);
+    const QString sentence = model ? tr("%1 changed on disk: reload it before anything is run or written.").arg(name)
+                                   : tr("%1 changed on disk.").arg(name);
     log_->append(sentence);
-    error_->showMessage(ErrorBar::Severity::warning, sentence, path, tr("Reload"));
+    error_->showMessage(ErrorBar::Severity::warning, sentence, path + (model ? QLatin1Char('\n') + tr("Values that are shown may be those of the file that was opened, or of the one that is there now.") : QString()), tr("Reload"));
     barAction_ = [this] { reload(); };
 }
 

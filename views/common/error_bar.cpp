@@ -33,7 +33,9 @@ ErrorBar::ErrorBar(QWidget* parent) : QFrame(parent) {
     action_->setObjectName(QStringLiteral("action"));
     detailsButton_ = new QPushButton(tr("Details"), this);
     detailsButton_->setCheckable(true);
-    copyButton_ = new QPushButton(tr("Copy"), this);
+    copyButton_ = new QPushButton(themedIcon(QStringLiteral("copy")), {}, this); // without a word: the sentence needs the room
+    copyButton_->setToolTip(tr("Copy"));
+    copyButton_->setAccessibleName(tr("Copy"));
     copyButton_->setObjectName(QStringLiteral("copy"));
     close_ = new QToolButton(this);
     close_->setIcon(themedIcon(QStringLiteral("close")));
