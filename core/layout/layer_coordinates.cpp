@@ -26,29 +26,39 @@ StrongSegments find_strong(const LayeredGraph& g) {
     std::vector<std::uint32_t> depth(n, 0), height(n, 0), prefer_up(n, none), prefer_down(n, none);
     // Length in operators: dummies count nothing, so that the way through operators wins over a line beside them, and a frame counts
     // by its height.
-    // Of equally long ways the one that changes its place in the layer least: parallel branches run side by side.
+    // Of equally long ways the one that changes its place in the layers least, all in all, so that parallel branches run side by side.
+    // Both ends of a way add up the same numbers (whole ones, therefore) and so prefer the same way. The root makes one wide step
+    // cheaper than several small ones.
     const auto skew = [&](const LayeredSegment& s) {
         const auto place = [&](std::uint32_t v, double dx) {
             const double inside = g.width[v] > 0 ? std::clamp(dx / g.width[v], -0.5, 0.5) : 0;
             return (g.position[v] + 0.5 + inside) / static_cast<double>(g.layers[g.rank[v]].size());
         };
-        return std::abs(place(s.upper, s.upper_dx) - place(s.lower, s.lower_dx));
+        return static_cast<std::uint64_t>(std::llround(4096 * std::sqrt(std::abs(place(s.upper, s.upper_dx) - place(s.lower, s.lower_dx)))));
     };
-    const auto better = [&](std::uint32_t a, std::uint32_t b, std::uint32_t length_a, std::uint32_t length_b) {
-        return length_a != length_b ? length_a > length_b : skew(g.segments[a]) < skew(g.segments[b]) - 1e-9;
-    };
+    std::vector<std::uint64_t> skew_above(n, 0), skew_below(n, 0);
     for (const auto& layer : g.layers)
         for (std::uint32_t v : layer) {
             std::uint32_t& best = prefer_up[v];
-            for (std::uint32_t s : g.up(v))
-                if (best == none || better(s, best, depth[g.segments[s].upper], depth[g.segments[best].upper])) best = s;
+            for (std::uint32_t s : g.up(v)) {
+                const std::uint32_t u = g.segments[s].upper, length = best == none ? 0 : depth[g.segments[best].upper];
+                const std::uint64_t sum = skew_above[u] + skew(g.segments[s]);
+                if (best != none && (depth[u] < length || (depth[u] == length && sum >= skew_above[v]))) continue;
+                best = s;
+                skew_above[v] = sum;
+            }
             depth[v] = g.weight[v] + (best == none ? 0 : depth[g.segments[best].upper]);
         }
     for (std::size_t r = g.layers.size(); r-- > 0;)
         for (std::uint32_t v : g.layers[r]) {
             std::uint32_t& best = prefer_down[v];
-            for (std::uint32_t s : g.down(v))
-                if (best == none || better(s, best, height[g.segments[s].lower], height[g.segments[best].lower])) best = s;
+            for (std::uint32_t s : g.down(v)) {
+                const std::uint32_t w = g.segments[s].lower, length = best == none ? 0 : height[g.segments[best].lower];
+                const std::uint64_t sum = skew_below[w] + skew(g.segments[s]);
+                if (best != none && (height[w] < length || (height[w] == length && sum >= skew_below[v]))) continue;
+                best = s;
+                skew_below[v] = sum;
+            }
             height[v] = g.weight[v] + (best == none ? 0 : height[g.segments[best].lower]);
         }
 
@@ -74,7 +84,7 @@ StrongSegments find_strong(const LayeredGraph& g) {
                 if (!inner && !main) continue;
                 // The longer the way through a segment, the more it matters; trunks come after every main chain that reaches
                 // further than a few boxes.
-                candidates.push_back({s, main ? depth[segment.upper] + height[segment.lower] : 3U});
+                candidates.push_back({s, main ? depth[segment.upper] + height[segment.lower] : 3 * LayeredGraph::operator_weight});
             }
         std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.weight > b.weight; });
         for (const Candidate& c : candidates) {

@@ -6,8 +6,9 @@ namespace megascope {
 
 namespace {
 
-/// A way that comes into a frame and leaves it again is the main one, however long others in it are.
-constexpr std::uint32_t port_weight = 1000;
+// A way that comes into a frame and leaves it again is the main one, however long others in it are; of several equally long ones that
+// whose value is read most often (the features, not their mask).
+constexpr std::uint32_t port_weight = 1000 * LayeredGraph::operator_weight;
 
 } // namespace
 
@@ -18,11 +19,14 @@ LayeredGraph::LayeredGraph(const FlatProblem& problem, const Ranking& ranking, c
     for (const FlatNode& node : problem.nodes) {
         width.push_back(node.width);
         const bool is_port = node.role != FlatNode::Role::box;
-        weight.push_back(is_port ? port_weight : 1 + static_cast<std::uint32_t>(std::max(0.0, node.height) / 70));
+        weight.push_back(is_port ? port_weight : operator_weight * (1 + static_cast<std::uint32_t>(std::max(0.0, node.height) / 70)));
         port.push_back(is_port);
     }
     if (std::any_of(problem.nodes.begin(), problem.nodes.end(), [](const FlatNode& n) { return n.former >= 0; }))
         for (const FlatNode& node : problem.nodes) former.push_back(node.former);
+
+    for (const RankedEdge& e : ranking.edges)
+        if (!e.self_loop && port[e.upper] != 0 && weight[e.upper] < port_weight + operator_weight - 1) ++weight[e.upper];
 
     trunks.resize(ranking.trunk_count);
     std::vector<float> net_dx(ranking.net_count, 0);

@@ -36,7 +36,8 @@ struct LayeredGraph {
     std::uint32_t node_count = 0;
     std::vector<std::uint32_t> rank;          ///< per vertex
     std::vector<double> width;                ///< per vertex
-    std::vector<std::uint32_t> weight;        ///< per vertex: about how many operators tall it is; 0 for dummies, much for ports
+    static constexpr std::uint32_t operator_weight = 16;
+    std::vector<std::uint32_t> weight;        ///< per vertex: about how tall it is, in operators; 0 for dummies, much for ports
     std::vector<std::uint8_t> port;           ///< per node: whether it is a port of the surrounding frame
     std::vector<std::int32_t> former;         ///< per node, see FlatNode; empty when no node has a former place
     std::vector<LayeredSegment> segments;

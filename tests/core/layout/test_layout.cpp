@@ -200,6 +200,15 @@ private slots:
             if (!shortcut[v]) QVERIFY(std::abs(r->nodes[v].center_x() - r->nodes[0].center_x()) < 0.5);
     }
 
+    void longDrawingsDoNotDrift() {
+        // The same blocks ten times as often: as wide, not a staircase.
+        for (const char* kind : {"resnet", "xfmr", "xfmrhub", "incep"}) {
+            const auto few = run_layout(layout_input(generate_graph(kind, 300))), many = run_layout(layout_input(generate_graph(kind, 3000)));
+            QVERIFY(few && many);
+            QVERIFY2(many->bounds.width <= 1.2 * few->bounds.width, qPrintable(QStringLiteral("%1: %2 against %3").arg(kind).arg(many->bounds.width).arg(few->bounds.width)));
+        }
+    }
+
     // dot is the measure. (At 300 operators it takes minutes on the training graph, so that row is missing.)
     void crossingsAreNearDots_data() {
         QTest::addColumn<QString>("kind");
