@@ -3,6 +3,7 @@
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QDropEvent>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMimeData>
@@ -269,6 +270,14 @@ private slots:
         auto* value = window.findChild<Inspector*>()->findChild<TensorView*>();
         choose(panel->model()->ownRow());
         QVERIFY(panel->ownInputs());
+        auto* line = panel->findChild<QLineEdit*>("input-data");
+        QLabel* label = nullptr;
+        for (QLabel* any : panel->findChildren<QLabel*>())
+            if (any->buddy() == line) label = any;
+        QVERIFY(line && label);
+        QTRY_VERIFY(label->isVisible() && label->width() > label->fontMetrics().horizontalAdvance("data"));
+        QVERIFY2(label->text().startsWith("data ") && label->text().contains("float32"), qPrintable(label->text()));
+        QVERIFY(line->mapTo(panel, QPoint(line->width(), 0)).x() <= panel->width()); // not cut off by the panel
         window.selection()->select(Pick::of(output));
         auto* compute = window.findChild<QPushButton*>("compute");
         QTRY_VERIFY(compute->isVisible());

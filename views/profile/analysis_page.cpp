@@ -31,7 +31,7 @@ QComboBox* combo(QWidget* parent, const char* name, const QStringList& items) {
     box->addItems(items);
     // The longest item decides the list, not the width of the window.
     box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    box->setMinimumContentsLength(9);
+    box->setMinimumContentsLength(6);
     return box;
 }
 

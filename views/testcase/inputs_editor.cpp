@@ -81,7 +81,9 @@ void InputsEditor::setInputs(std::vector<GraphInput> inputs) {
         auto* label = new InputLabel(text(input.name), QStringLiteral("   %1  %2").arg(shapeText(input.shape), text(input.dtype.text())), this);
         label->setBuddy(edit);
         edit->setAccessibleName(text(input.name));
-        form_->addRow(label, edit);
+        // Each has the whole width: a label that may be shortened would get none beside its field.
+        form_->addRow(label);
+        form_->addRow(edit);
         rows_.push_back({std::move(input), edit});
     }
 }
