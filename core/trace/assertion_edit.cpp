@@ -9,6 +9,7 @@
 #include "opr/fold.h"
 #include "opr/param_registry.h"
 #include "tensor/element.h"
+#include "trace/dump_names.h"
 
 namespace megascope {
 
@@ -226,6 +227,22 @@ Expected<std::shared_ptr<const Graph>> with_assert_params(const std::shared_ptr<
 }
 
 std::string expectation_name(const std::string& output) { return output + ":expect"; }
+
+std::vector<std::string> expectation_names(const Graph& graph) {
+    std::vector<std::string> names;
+    for (const GraphOutput& output : graph.outputs()) {
+        VarId var = output.var;
+        std::string name;
+        while (is_assertion(graph.producer(var))) {
+            const Opr& assertion = graph.producer(var);
+            const OprId expect = graph.var(assertion.inputs[0]).producer;
+            if (std::ranges::find(graph.inputs(), expect) != graph.inputs().end()) name = input_name(graph, expect);
+            var = assertion.inputs[1];
+        }
+        names.push_back(name.empty() ? expectation_name(graph.display_name(var)) : std::move(name));
+    }
+    return names;
+}
 
 Expected<std::shared_ptr<const Graph>> strip_assertions(const std::shared_ptr<const Graph>& graph) {
     if (!has_assertions(*graph)) return graph;

@@ -24,6 +24,11 @@ namespace megascope {
 /// "fc.ADD:expect": the input that carries what an output of that name should be.
 [[nodiscard]] std::string expectation_name(const std::string& output);
 
+/// Parallel to the outputs: under which name a testcase gives what is expected there. That of the input that the output's AssertEqual
+/// compares with: optimizing and converting give outputs other names, and an expectation keeps the one from before. Where nothing is
+/// asserted, `expectation_name`.
+[[nodiscard]] std::vector<std::string> expectation_names(const Graph& graph);
+
 struct AssertOptions {
     double maxerr = 1e-4;
     bool verbose = true;

@@ -117,17 +117,15 @@ DumpInfo info_of(const WriteSummary& summary, const PreparedDump& prepared) {
     return info;
 }
 
-Expected<void> write_strip_info(const PreparedDump& prepared, const DumpOptions& options, std::uint64_t hash) {
-    const StripInfo strip = make_strip_info(*prepared.after, *prepared.info, hash);
-    std::string text = strip_info_text(strip);
+/// What goes into the strip info file; joined with what it holds already when that is kept. Errors: corrupt, in that file.
+Expected<std::string> strip_text(const StripInfo& strip, const DumpOptions& options) {
     std::error_code error;
-    if (options.append_json && std::filesystem::exists(options.strip_info_file, error)) {
-        MGS_ASSIGN(const auto file, MappedFile::open(options.strip_info_file));
-        const std::string_view old(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-        MGS_ASSIGN(text, append_strip_info(old, strip));
-    }
-    const auto bytes = std::as_bytes(std::span(text));
-    return write_file_atomically(options.strip_info_file, std::span(&bytes, 1));
+    if (!options.append_json || !std::filesystem::exists(options.strip_info_file, error)) return strip_info_text(strip);
+    MGS_ASSIGN(const auto file, MappedFile::open(options.strip_info_file));
+    const std::string_view old(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+    auto text = append_strip_info(old, strip);
+    if (!text && text.error().where.empty()) text.error().where = options.strip_info_file.string();
+    return text;
 }
 
 } // namespace
@@ -138,7 +136,7 @@ Expected<PreparedDump> prepare_dump(std::shared_ptr<const Graph> graph, const Du
     MGS_ASSIGN(const auto named, with_names(plain, options.arg_names, options.output_names));
     PreparedDump prepared;
     progress.report("reading input data", 0, 0);
-    MGS_ASSIGN(prepared.testcases, read_testcases(*plain, *named, options, prepared.notes, cancel));
+    MGS_ASSIGN(prepared.testcases, read_testcases(*graph, *plain, *named, options, prepared.notes, cancel));
     prepared.before = named;
     if (!prepared.testcases.empty() && !options.no_assert) {
         MGS_TRY(complete_expectations(prepared.testcases, named, options, cancel, progress));
@@ -150,6 +148,7 @@ Expected<PreparedDump> prepare_dump(std::shared_ptr<const Graph> graph, const Du
         progress.report("optimizing", 0, 0);
         MGS_ASSIGN(written, optimize_for_inference(std::move(written), options.optimize, cancel, &prepared.report));
     }
+    prepared.optimized = written;
     if (!options.no_change_graph) {
         MGS_ASSIGN(written, to_compatible(std::move(written), options.container() == Container::fbs_v2 ? CompatTarget::v2 : CompatTarget::v1,
                                           prepared.report.next_id));
@@ -170,8 +169,18 @@ Expected<DumpInfo> write_dump(const PreparedDump& prepared, const DumpOptions& o
     std::error_code error;
     const auto old_size = options.append ? std::filesystem::file_size(path, error) : 0;
     const std::uint64_t kept = error ? 0 : old_size;
+    StripInfo strip;
+    if (!options.strip_info_file.empty()) {
+        strip = make_strip_info(*prepared.optimized, infer_graph(*prepared.optimized), 0);
+        MGS_TRY(strip_text(strip, options)); // a file that cannot be joined is found before the dump is written
+    }
     MGS_ASSIGN(const WriteSummary summary, save_dump(path, prepared.content, options.append, cancel));
-    if (!options.strip_info_file.empty()) MGS_TRY(write_strip_info(prepared, options, summary.content_hash));
+    if (!options.strip_info_file.empty()) {
+        strip.hash = summary.content_hash;
+        MGS_ASSIGN(const std::string text, strip_text(strip, options));
+        const auto bytes = std::as_bytes(std::span(text));
+        MGS_TRY(write_file_atomically(options.strip_info_file, std::span(&bytes, 1)));
+    }
     DumpInfo info = info_of(summary, prepared);
     const auto size = std::filesystem::file_size(path, error);
     if (!error) info.file_bytes = size - kept;

@@ -34,6 +34,7 @@ struct DumpInfo {
 /// Everything that a dump will write, before it is written.
 struct PreparedDump {
     std::shared_ptr<const Graph> before;  ///< named and asserted, not optimized
+    std::shared_ptr<const Graph> optimized; ///< before new operators are replaced for older readers: what strip info is about
     std::shared_ptr<const Graph> after;   ///< what is written
     std::shared_ptr<const GraphInfo> info; ///< of `after`
     OptimizeReport report;                ///< empty without optimization

@@ -16,12 +16,15 @@ std::string testcase_text(const DumpTestcase& testcase, std::size_t number) {
     return testcase.label.empty() ? "testcase " + std::to_string(number) : "testcase " + std::to_string(number) + " ('" + testcase.label + "')";
 }
 
-/// What the values of an opened dump are called after renaming.
-std::map<std::string, std::string> renamed(const Graph& opened, const Graph& graph) {
+/// What the values of an opened dump are called after renaming. Optimizing and converting give outputs other names; the expectation of
+/// one keeps the name that it had before, and the assertion says which output it belongs to.
+std::map<std::string, std::string> renamed(const Graph& asserted, const Graph& opened, const Graph& graph) {
     std::map<std::string, std::string> names;
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) names.emplace(input_name(opened, opened.inputs()[i]), input_name(graph, graph.inputs()[i]));
     for (std::size_t i = 0; i < graph.outputs().size(); ++i)
         names.emplace(expectation_name(opened.display_name(opened.outputs()[i].var)), expectation_name(graph.display_name(graph.outputs()[i].var)));
+    const std::vector<std::string> stored = expectation_names(asserted);
+    for (std::size_t i = 0; i < std::min(stored.size(), graph.outputs().size()); ++i) names.emplace(stored[i], expectation_name(graph.display_name(graph.outputs()[i].var)));
     return names;
 }
 
@@ -86,10 +89,10 @@ std::vector<FeedTarget> feed_targets(const Graph& graph) {
     return targets;
 }
 
-Expected<std::vector<DumpTestcase>> read_testcases(const Graph& opened, const Graph& graph, const DumpOptions& options, std::vector<std::string>& notes,
+Expected<std::vector<DumpTestcase>> read_testcases(const Graph& asserted, const Graph& opened, const Graph& graph, const DumpOptions& options, std::vector<std::string>& notes,
                                                    const CancelToken& cancel) {
     std::vector<DumpTestcase> testcases;
-    const auto names = renamed(opened, graph);
+    const auto names = renamed(asserted, opened, graph);
     for (const DumpTestcase& given : options.testcases) {
         MGS_ASSIGN(DumpTestcase testcase, take_over(given, names, testcases.size()));
         MGS_TRY(settle_inputs(testcase, graph, options, testcases.size()));

@@ -98,12 +98,25 @@ Expected<void> TestcaseList::settle(EditedTestcase& testcase) const {
     return {};
 }
 
+std::vector<TestcaseInput> TestcaseList::stored_names(std::vector<TestcaseInput> expected) const {
+    if (!network_) return expected;
+    const std::vector<std::string> stored = expectation_names(*model_->main().graph);
+    for (TestcaseInput& value : expected)
+        for (std::size_t i = 0; i < std::min(stored.size(), network_->outputs().size()); ++i)
+            if (value.name == expectation_name(network_->display_name(network_->outputs()[i].var))) {
+                value.name = stored[i];
+                break;
+            }
+    return expected;
+}
+
 Expected<std::size_t> TestcaseList::add(std::vector<EditedTestcase> testcases) {
     TestcaseEdits edits = now();
     const std::size_t first = edits.testcases.size();
     const std::size_t count = testcases.size();
     for (EditedTestcase& testcase : testcases) {
         MGS_TRY(settle(testcase));
+        testcase.expected = stored_names(std::move(testcase.expected));
         testcase.id = next_id_++;
         if (testcase.name.empty()) testcase.name = numbered(edits.testcases.size());
         edits.testcases.push_back(std::move(testcase));
@@ -146,7 +159,7 @@ Expected<void> TestcaseList::set_input(std::size_t index, const std::string& inp
     if (at == testcase.inputs.end()) return fail(ErrorCode::invalid_argument, "The graph has no input '" + input + "'.");
     at->value = value;
     MGS_TRY(settle(testcase));
-    testcase.expected = std::move(expected);
+    testcase.expected = stored_names(std::move(expected));
     testcase.source = std::move(source);
     push(std::move(edits), "change an input");
     return {};
@@ -158,7 +171,7 @@ void TestcaseList::set_expected(std::span<const EditedTestcase> computed) {
     for (const EditedTestcase& result : computed) {
         const auto at = std::ranges::find(edits.testcases, result.id, &EditedTestcase::id);
         if (at == edits.testcases.end()) continue;
-        at->expected = result.expected;
+        at->expected = stored_names(result.expected);
         ++changed;
     }
     if (changed) push(std::move(edits), counted(changed, "recompute the expected values of"));

@@ -94,6 +94,8 @@ private:
     };
     void push(TestcaseEdits edits, std::string what);
     [[nodiscard]] Expected<void> settle(EditedTestcase& testcase) const;
+    /// Expected values under the names that the stored graph feeds them by, from those of the network's outputs.
+    [[nodiscard]] std::vector<TestcaseInput> stored_names(std::vector<TestcaseInput> expected) const;
 
     std::shared_ptr<const Model> model_;
     std::shared_ptr<const Graph> network_;

@@ -1,13 +1,17 @@
 #include <QAction>
 #include <QCheckBox>
+#include <QContextMenuEvent>
 #include <QDropEvent>
 #include <QFile>
+#include <QInputDialog>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
+#include <QMenu>
 #include <QMimeData>
 #include <QPushButton>
 #include <QTemporaryDir>
+#include <QTimer>
 #include <QtTest>
 
 #include "tensor/npy.h"
@@ -83,6 +87,73 @@ private slots:
         e.type("#rand(0,1)");
         QTRY_COMPARE(e.document.testcases().size(), std::size_t(3));
         QVERIFY(!std::ranges::equal(e.document.testcases()[1].inputs[0].value.bytes(), e.document.testcases()[2].inputs[0].value.bytes()));
+        QVERIFY(e.errors.isEmpty());
+    }
+
+    // The whole way by keyboard: the list's context menu, its submenu with the graph's inputs, the dialog that asks for the value.
+    void anInputChangesThroughTheContextMenu() {
+        Editing e(sample_);
+        auto* list = e.child<QListView>("testcases");
+        list->setFocus();
+        list->setCurrentIndex(list->model()->index(0, 0));
+        const auto bytes = [&] {
+            const auto span = e.document.testcases()[0].inputs[0].value.bytes();
+            return std::vector<std::byte>(span.begin(), span.end());
+        };
+        const auto before = bytes();
+        QStringList names, asked;
+        const auto open = [&](const QString& typed, Qt::Key end) {
+            // The menu and the dialog run event loops of their own; a timer goes on inside them.
+            QTimer driver;
+            int step = 0;
+            QObject::connect(&driver, &QTimer::timeout, &e.panel, [&] {
+                auto* popup = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+                if (step == 0 && popup) {
+                    QTest::keyClick(popup, Qt::Key_Down); // "Change input" comes first
+                    QTest::keyClick(popup, Qt::Key_Right);
+                    step = 1;
+                } else if (step == 1 && popup && popup->title() == QLatin1String("Change &input")) {
+                    names.clear();
+                    for (const QAction* action : popup->actions()) names << action->text();
+                    step = 2;
+                    // The dialog runs within the key press, and a timer does not come again while its own call goes on.
+                    QTimer::singleShot(0, popup, [popup] { QTest::keyClick(popup, Qt::Key_Return); });
+                } else if (auto* dialog = qobject_cast<QInputDialog*>(QApplication::activeModalWidget()); step == 2 && dialog) {
+                    asked << dialog->labelText();
+                    step = 3;
+                    dialog->setTextValue(typed);
+                    QTest::keyClick(dialog, end);
+                }
+            });
+            driver.start(20);
+            QContextMenuEvent menu(QContextMenuEvent::Keyboard, list->visualRect(list->currentIndex()).center(), list->viewport()->mapToGlobal(QPoint(4, 4)));
+            QApplication::sendEvent(list->viewport(), &menu);
+            QCOMPARE(step, 3);
+        };
+        open(QStringLiteral("#rand(5,6)"), Qt::Key_Return);
+        QCOMPARE(names, QStringList{QStringLiteral("data…")});
+        QVERIFY(asked.front().contains("data"));
+        QTRY_VERIFY(bytes() != before);
+        const auto changed = bytes();
+        const float first = *reinterpret_cast<const float*>(changed.data());
+        QVERIFY(first >= 5 && first <= 6);
+        QVERIFY(QString::fromStdString(e.document.testcases()[0].source).contains("rand(5,6)"));
+        // Left with Escape, nothing changes; several testcases have no one input to change.
+        open(QStringLiteral("#rand(7,8)"), Qt::Key_Escape);
+        QTest::qWait(50);
+        QVERIFY(bytes() == changed);
+        e.document.duplicate(0);
+        list->selectAll();
+        bool enabled = true;
+        QTimer::singleShot(20, &e.panel, [&] {
+            auto* popup = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+            if (!popup) return;
+            enabled = popup->actions().front()->menu()->isEnabled();
+            popup->close();
+        });
+        QContextMenuEvent menu(QContextMenuEvent::Keyboard, QPoint(4, 4), list->viewport()->mapToGlobal(QPoint(4, 4)));
+        QApplication::sendEvent(list->viewport(), &menu);
+        QVERIFY(!enabled);
         QVERIFY(e.errors.isEmpty());
     }
 

@@ -30,7 +30,7 @@ DumpStage stageOf(const std::shared_ptr<const Graph>& graph, const DumpOptions& 
     const auto named = with_names(*plain, options.arg_names, options.output_names);
     if (!named) return DumpStage::names;
     std::vector<std::string> notes;
-    if (!read_testcases(**plain, **named, options, notes, cancel)) return DumpStage::testcases;
+    if (!read_testcases(*graph, **plain, **named, options, notes, cancel)) return DumpStage::testcases;
     return DumpStage::graph;
 }
 

@@ -1,3 +1,6 @@
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QtTest>
 
 #include <algorithm>
@@ -8,6 +11,7 @@
 #include "trace/assertion_edit.h"
 #include "trace/dump.h"
 #include "trace/dump_command.h"
+#include "trace/testcase_list.h"
 
 using namespace megascope;
 
@@ -209,6 +213,141 @@ private slots:
         QFile file(QString::fromStdString((folder() / "strip.json").string()));
         QVERIFY(file.open(QFile::ReadOnly));
         QVERIFY(file.readAll().contains("ConvolutionForward"));
+    }
+
+    // Converting gives the output another name, while its expectation keeps the old one. Such a dump can be dumped again, and its
+    // testcases can be edited.
+    void renamedOutputsKeepTheirExpectations() {
+        const auto source = open(data / "optimize" / "activation_hsigmoid_nochange.mge");
+        QVERIFY(source);
+        DumpOptions options;
+        options.input_data = {{"#rand(-4,4)"}};
+        options.seed = 3;
+        const auto first = dump_graph(source->main().graph, options, folder() / "converted.mge");
+        QVERIFY2(first, first ? "" : first.error().text().c_str());
+        const auto converted = open(folder() / "converted.mge");
+        QVERIFY(converted);
+        const Graph& graph = *converted->main().graph;
+        const auto network = strip_assertions(converted->main().graph);
+        QVERIFY(network);
+        const std::vector<std::string> fed = expectation_names(graph);
+        QCOMPARE(fed.size(), std::size_t(1));
+        QVERIFY2(fed[0] != expectation_name((*network)->display_name((*network)->outputs()[0].var)), fed[0].c_str()); // else this shows nothing
+
+        DumpOptions again = plain();
+        again.testcases = testcases_of(*converted);
+        again.backend = "reference";
+        const auto second = dump_graph(converted->main().graph, again, folder() / "again.mge");
+        QVERIFY2(second, second ? "" : second.error().text().c_str());
+        const auto written = open(folder() / "again.mge");
+        QVERIFY(written && written->testcases.size() == 1);
+        const auto value = [](const Model& model, bool expected) {
+            for (const TestcaseInput& input : model.testcases[0].inputs)
+                if (input.is_expectation == expected) return input.value;
+            return Tensor();
+        };
+        for (const bool expected : {false, true}) {
+            QVERIFY(value(*written, expected).has_value());
+            QVERIFY(std::ranges::equal(value(*written, expected).bytes(), value(*converted, expected).bytes()));
+        }
+
+        // Expected values that are computed anew are stored under the name by which the graph feeds them.
+        TestcaseList list(converted);
+        const auto computed = recompute_expected(list.now().testcases, list.network(), "reference", 1, {}, {});
+        QVERIFY(computed);
+        list.set_expected(*computed);
+        QCOMPARE(list.now().testcases[0].expected.size(), std::size_t(1));
+        QCOMPARE(list.now().testcases[0].expected[0].name, fed[0]);
+        QVERIFY(list.content());
+    }
+
+    void stripInfoIsJoinedWithWhatTheFileHolds() {
+        const auto read = [&] {
+            QFile file(QString::fromStdString((folder() / "joined.json").string()));
+            return file.open(QFile::ReadOnly) ? QJsonDocument::fromJson(file.readAll()).object() : QJsonObject();
+        };
+        const auto list = [](const QJsonObject& object, const char* key) {
+            QStringList values;
+            for (const QJsonValue& value : object[key].toArray()) values << value.toString();
+            return values;
+        };
+        DumpOptions options = plain();
+        options.strip_info_file = folder() / "joined.json";
+        options.append_json = true;
+        // No file yet, and an empty one: the new values alone.
+        QVERIFY(dump_graph(model_->main().graph, options, folder() / "a.mge"));
+        const QStringList first = list(read(), "opr_types");
+        QVERIFY(first.contains("ConvolutionForward") && !first.contains("TopK"));
+        std::filesystem::resize_file(options.strip_info_file, 0);
+        QVERIFY(dump_graph(model_->main().graph, options, folder() / "a.mge"));
+        QCOMPARE(list(read(), "opr_types"), first);
+        // Another dump: the old values stay in front, what is missing comes behind them, nothing twice. FBS has a hash.
+        const auto topk = open(data / "run" / "topk.test.mge");
+        QVERIFY(topk);
+        options.dump_format = "FBS";
+        const auto info = dump_graph(topk->main().graph, options, folder() / "b.mge");
+        QVERIFY2(info, info ? "" : info.error().text().c_str());
+        const QJsonObject joined = read();
+        QStringList types = list(joined, "opr_types");
+        QCOMPARE(types.mid(0, first.size()), first);
+        QVERIFY(types.mid(first.size()).contains("TopK"));
+        QCOMPARE(types.removeDuplicates(), 0);
+        QVERIFY(joined["hash"].toDouble() != 0);
+        // The same again changes nothing.
+        QVERIFY(dump_graph(topk->main().graph, options, folder() / "b.mge"));
+        QCOMPARE(read(), joined);
+        // Without append_json it is written anew.
+        options.append_json = false;
+        QVERIFY(dump_graph(topk->main().graph, options, folder() / "b.mge"));
+        QVERIFY(!list(read(), "opr_types").contains("ConvolutionForward"));
+    }
+
+    // A file that is no strip info: the error names it, and neither file changes.
+    void aBrokenStripInfoStopsTheDump() {
+        DumpOptions options = plain();
+        options.strip_info_file = folder() / "broken.json";
+        options.append_json = true;
+        {
+            QFile file(QString::fromStdString(options.strip_info_file.string()));
+            QVERIFY(file.open(QFile::WriteOnly));
+            file.write("[1, 2]");
+        }
+        const auto info = dump_graph(model_->main().graph, options, folder() / "not-written.mge");
+        QVERIFY(!info);
+        QCOMPARE(info.error().code, ErrorCode::corrupt);
+        QVERIFY(info.error().text().find("broken.json") != std::string::npos);
+        QVERIFY(!std::filesystem::exists(folder() / "not-written.mge"));
+        QCOMPARE(std::filesystem::file_size(options.strip_info_file), 6U);
+    }
+
+    // A stripped build needs the operators as they were before newer ones were replaced for older readers, as MegEngine lists them.
+    void stripInfoIsThatBeforeTheConversion() {
+        const auto where = open(data / "optimize" / "where_f32_nochange.mge");
+        QVERIFY(where);
+        QCOMPARE(count(*where->main().graph, "Where"), std::size_t(1));
+        DumpOptions options = plain();
+        options.strip_info_file = folder() / "where.json";
+        QVERIFY(dump_graph(where->main().graph, options, folder() / "where.mge"));
+        QCOMPARE(count(*open(folder() / "where.mge")->main().graph, "Where"), std::size_t(0));
+        QFile file(QString::fromStdString(options.strip_info_file.string()));
+        QVERIFY(file.open(QFile::ReadOnly));
+        const QByteArray text = file.readAll();
+        QVERIFY2(text.contains("Where"), text.constData());
+        QVERIFY2(!text.contains("SWITCH_GT0"), text.constData());
+    }
+
+    // The whole way of MegEngine's own file: a net with RELU6, optimized and converted.
+    void stripInfoOfARelu6NetIsMegEngines() {
+        const std::filesystem::path net = std::filesystem::path(MEGASCOPE_REFERENCE_DATA) / "ref" / "nets" / "mobilenetv2_tiny";
+        const auto model = open(net / "v2_nochange.mge");
+        if (!model) QSKIP("The reference data is not here.");
+        DumpOptions options;
+        options.strip_info_file = folder() / "relu6.json";
+        QVERIFY(dump_graph(model->main().graph, options, folder() / "relu6.mge"));
+        QFile ours(QString::fromStdString(options.strip_info_file.string()));
+        QFile theirs(QString::fromStdString((net / "strip_info.json").string()));
+        QVERIFY(ours.open(QFile::ReadOnly) && theirs.open(QFile::ReadOnly));
+        QCOMPARE(ours.readAll(), theirs.readAll());
     }
 
     void commandsCanBeCopied() {
