@@ -62,6 +62,8 @@ public:
     }
 
     [[nodiscard]] const TraceOptions& options() const { return options_; }
+    /// What of the options changes nothing here, a sentence each (see `options_without_effect`).
+    [[nodiscard]] std::vector<std::string> notes() const { return options_without_effect(options_); }
     /// Has a first call been recorded?
     [[nodiscard]] bool traced() const { return result_ != nullptr; }
     /// Was the recording compiled (from the second call on)?

@@ -36,4 +36,17 @@ std::vector<std::pair<std::string, std::string>> graph_options(const TraceOption
     return list;
 }
 
+std::vector<std::string> options_without_effect(const TraceOptions& options) {
+    std::vector<std::string> sentences;
+    const auto jit = [&](const char* name, const std::optional<bool>& value) {
+        if (value) sentences.push_back(std::string("graph_opt_config: ") + name + " = " + (*value ? "ON" : "OFF") + " has no effect, because the backends have no JIT compiler.");
+    };
+    if (options.graph_opt_config) {
+        jit("jit_fuse_dimshuffle", options.graph_opt_config->jit_fuse_dimshuffle);
+        jit("jit_fuse_reduce", options.graph_opt_config->jit_fuse_reduce);
+    }
+    if (options.opt_level >= 3) sentences.emplace_back("opt_level 3 does what opt_level 2 does, because the backends have no JIT compiler.");
+    return sentences;
+}
+
 } // namespace megascope

@@ -12,7 +12,7 @@
 namespace megascope {
 
 /// Which operators a JIT compiler may fuse. Megascope's backends have no JIT: the switches are carried as MegEngine names them
-/// and change nothing here.
+/// and change nothing here (`options_without_effect` says so for a set of options).
 struct GraphOptConfig {
     std::optional<bool> jit_fuse_dimshuffle; ///< nothing: unset
     std::optional<bool> jit_fuse_reduce;
@@ -65,5 +65,9 @@ struct TraceOptions {
 /// What MegEngine would set on the traced graph for these options, by its own names in its own order: "graph_opt_level" → "2",
 /// "dtr_config.eviction_threshold" → "1048576". For people and for comparing configurations.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> graph_options(const TraceOptions& options);
+
+/// A sentence for every option that is set but changes nothing in Megascope, because its backends have no JIT compiler. Empty: all
+/// that is set has its effect.
+[[nodiscard]] std::vector<std::string> options_without_effect(const TraceOptions& options);
 
 } // namespace megascope

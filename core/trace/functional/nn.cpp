@@ -1,5 +1,8 @@
 #include "trace/functional/nn.h"
 
+#include <functional>
+#include <optional>
+
 #include "trace/apply.h"
 #include "trace/functional/elemwise.h"
 #include "trace/functional/indexing.h"
@@ -210,26 +213,39 @@ EagerTensor argmin(const EagerTensor& x, std::int64_t axis, bool keepdims) {
     return keepdims || x.ndim() == 1 ? kept : squeeze(kept, at);
 }
 
+namespace {
+
+/// The operators of sorting take a matrix: any other tensor becomes one whose rows are those of its last axis, and back. The first
+/// axis stays free, so that a recorded graph takes any batch. `kept`: how many of a row remain; nothing = all.
+Sorted by_rows(const EagerTensor& x, std::optional<std::int64_t> kept, const std::function<std::vector<EagerTensor>(const EagerTensor& rows)>& apply) {
+    const Shape shape = x.shape();
+    if (shape.ndim() == 2) {
+        const std::vector<EagerTensor> out = apply(x);
+        return {out[0], out[1]};
+    }
+    if (shape.ndim() == 1) {
+        const std::vector<EagerTensor> out = apply(reshape(x, {1, -1}));
+        return {reshape(out[0], {-1}), reshape(out[1], {-1})};
+    }
+    const std::vector<EagerTensor> out = apply(reshape(x, {-1, shape[shape.ndim() - 1]}));
+    std::vector<std::int64_t> back(shape.begin(), shape.end());
+    back.front() = -1;
+    if (kept) back.back() = *kept;
+    return {reshape(out[0], back), reshape(out[1], back)};
+}
+
+} // namespace
+
 Sorted topk(const EagerTensor& x, std::int64_t k, bool descending) {
-    const std::size_t ndim = x.ndim();
-    if (ndim > 2) throw OprError(ErrorCode::invalid_argument, "topk takes one or two axes, but there are " + std::to_string(ndim) + ".");
-    const EagerTensor rows = ndim == 1 ? reshape(x, {1, -1}) : x;
     OprDesc desc("TopK");
     desc.set_enum("mode", "VALUE_IDX_SORTED");
-    std::vector<EagerTensor> out = apply_opr(desc, {rows, int_vector({descending ? -k : k})});
-    if (ndim == 1) return {reshape(out[0], {-1}), reshape(out[1], {-1})};
-    return {out[0], out[1]};
+    return by_rows(x, k, [&](const EagerTensor& rows) { return apply_opr(desc, {rows, int_vector({descending ? -k : k})}); });
 }
 
 Sorted sort(const EagerTensor& x, bool descending) {
-    const std::size_t ndim = x.ndim();
-    if (ndim > 2) throw OprError(ErrorCode::invalid_argument, "sort takes one or two axes, but there are " + std::to_string(ndim) + ".");
-    const EagerTensor rows = ndim == 1 ? reshape(x, {1, -1}) : x;
     OprDesc desc("Argsort");
     desc.set_enum("order", descending ? "DESCENDING" : "ASCENDING");
-    std::vector<EagerTensor> out = apply_opr(desc, {rows});
-    if (ndim == 1) return {reshape(out[0], {-1}), reshape(out[1], {-1})};
-    return {out[0], out[1]};
+    return by_rows(x, std::nullopt, [&](const EagerTensor& rows) { return apply_opr(desc, {rows}); });
 }
 
 } // namespace megascope::functional

@@ -82,7 +82,8 @@ inline constexpr std::int64_t all_axes = 2147483647;
 struct Sorted {
     EagerTensor values, indices;
 };
-/// The k smallest (or largest) of each row of the last axis, sorted. x has one or two axes.
+/// The k smallest (or largest) of each row of the last axis, sorted. MegEngine's own functions take one or two axes; more become rows
+/// of a matrix and back.
 [[nodiscard]] Sorted topk(const EagerTensor& x, std::int64_t k, bool descending = false);
 [[nodiscard]] Sorted sort(const EagerTensor& x, bool descending = false);
 

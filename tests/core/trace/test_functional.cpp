@@ -326,6 +326,19 @@ void TestFunctional::sorting() {
     SAME(F::topk(in[1], 2).indices, x, (Shape{2, 2}), {1, 2, 1, 2});
     SAME(F::sort(in[0]).values, x, Shape{7}, {0, 1, 2, 2.5, 3, 5, 7});
     SAME(F::sort(in[1], true).indices, x, (Shape{2, 3}), {0, 2, 1, 0, 2, 1});
+    // More axes: rows of the last one, whatever is in front.
+    const EagerTensor cube = EagerTensor::floats({2, 2, 3}, {3, 1, 2, 6, 5, 4, 9, 7, 8, 10, 12, 11});
+    QCOMPARE(F::topk(cube, 2).values.shape(), (Shape{2, 2, 2}));
+    QCOMPARE(F::topk(cube, 2).values.to_real(), (std::vector<double>{1, 2, 4, 5, 7, 8, 10, 11}));
+    QCOMPARE(F::topk(cube, 1, true).indices.to_real(), (std::vector<double>{0, 0, 0, 1}));
+    QCOMPARE(F::sort(cube, true).values.to_real(), (std::vector<double>{3, 2, 1, 6, 5, 4, 9, 8, 7, 12, 11, 10}));
+    QCOMPARE(F::sort(cube).indices.shape(), (Shape{2, 2, 3}));
+    QCOMPARE(F::sort(cube).indices.to_real(), (std::vector<double>{1, 2, 0, 2, 1, 0, 1, 2, 0, 0, 2, 1}));
+    // Recorded, the first axis stays free.
+    Trace traced([](const EagerTensor& t) { return F::topk(t, 1).values; }, {.symbolic = true, .capture_as_const = true});
+    QCOMPARE(traced(cube).tensor().to_real(), (std::vector<double>{1, 4, 7, 10}));
+    const EagerTensor three = EagerTensor::floats({3, 2, 3}, {3, 1, 2, 6, 5, 4, 9, 7, 8, 10, 12, 11, 0, -1, -2, 5, 5, 2});
+    QCOMPARE(traced(three).tensor().to_real(), (std::vector<double>{1, 4, 7, 10, -2, 2}));
 }
 
 void TestFunctional::images() {

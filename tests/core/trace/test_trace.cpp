@@ -468,6 +468,12 @@ void TestTrace::options_have_the_defaults() {
         QVERIFY2(std::ranges::find(set, option) != set.end(), option.first.c_str());
     QCOMPARE(graph_options(TraceOptions{}).size(), std::size_t(3));
     QCOMPARE(jit.text(), std::string("GraphOptimizationConfig {jit_fuse_dimshuffle = UNSET, jit_fuse_reduce = ON}"));
+    // There is no JIT here, and the trace says which of its options therefore do nothing.
+    const Trace trace([](const EagerTensor& x) { return x; }, configured);
+    QCOMPARE(trace.notes(), (std::vector<std::string>{"graph_opt_config: jit_fuse_reduce = ON has no effect, because the backends have no JIT compiler."}));
+    QVERIFY(options_without_effect({}).empty());
+    QVERIFY(options_without_effect({.graph_opt_config = GraphOptConfig{}}).empty());
+    QCOMPARE(options_without_effect({.opt_level = 3}).size(), 1U);
 }
 
 void TestTrace::recorded_items_and_vars() {
