@@ -101,7 +101,9 @@ int show_roofline(const RooflineOptions& options) {
         peak = *measured;
         print((peak->cpu.empty() ? std::string("This machine") : peak->cpu) + ", " + std::to_string(peak->threads) + (peak->threads == 1 ? " thread: " : " threads: ") +
               format_si(peak->bandwidth, "B/s") + " memory, " + format_si(peak->float32, "FLOP/s") + " float32" +
-              (peak->int8 ? ", " + format_si(*peak->int8, "OP/s") + " int8" : std::string()) + "; ridge at " + format_number(ridge(peak->float32, peak->bandwidth), 3) + " operations per byte\n\n");
+              (peak->int8 ? ", " + format_si(*peak->int8, "OP/s") + " int8" : std::string()) + "; ridge at " + format_number(ridge(peak->float32, peak->bandwidth), 3) + " operations per byte\n");
+        if (peak->disturbed()) print("Other programs took part of the processor meanwhile (" + format_number(100 * peak->share, 3) + " % were left): these ceilings are too low.\n");
+        print("\n");
     }
     const Roofline roofline = make_roofline(*timed->graph, timed->info, timed->costs, timed->seconds, timed->groups);
     using Align = Table::Align;

@@ -86,6 +86,7 @@ void RooflineController::showPeak() {
     peak.bandwidth = settings.value(QStringLiteral("bandwidth")).toDouble();
     peak.float32 = settings.value(QStringLiteral("float32")).toDouble();
     if (settings.contains(QStringLiteral("int8"))) peak.int8 = settings.value(QStringLiteral("int8")).toDouble();
+    peak.share = settings.value(QStringLiteral("share"), 1.0).toDouble();
     panel_->setPeak(peak, QLocale().toString(QDate::fromString(settings.value(QStringLiteral("date")).toString(), Qt::ISODate), QLocale::ShortFormat));
 }
 
@@ -111,6 +112,7 @@ void RooflineController::measure() {
             settings.setValue(QStringLiteral("threads"), peak.threads);
             settings.setValue(QStringLiteral("bandwidth"), peak.bandwidth);
             settings.setValue(QStringLiteral("float32"), peak.float32);
+            settings.setValue(QStringLiteral("share"), peak.share);
             if (peak.int8) settings.setValue(QStringLiteral("int8"), *peak.int8);
             else settings.remove(QStringLiteral("int8"));
             settings.setValue(QStringLiteral("date"), QDate::currentDate().toString(Qt::ISODate));

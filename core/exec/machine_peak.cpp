@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <memory>
 #include <new>
@@ -15,6 +16,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "base/thread_pool.h"
 #include "exec/cpu/threads.h"
 
 namespace megascope {
@@ -85,22 +87,40 @@ double peak(double (*run)(std::size_t, float*)) {
 }
 
 constexpr int tries = 5;
+constexpr int most_tries = 40;        ///< on a machine that others use, too
+constexpr double most_seconds = 4;    ///< of those
+constexpr double undisturbed = 0.97;  ///< share of the processor in a try that nothing took part of
 
-/// Best rate of several tries; `run` does `work` once.
+double processor_seconds() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+struct Rate {
+    double per_second = 0;
+    double share = 0; ///< see MachinePeak
+};
+
+/// Best rate of several tries; `run` does `work` once, on `threads` threads. Goes on while others take the processor away.
 template <class Run>
-Expected<double> best_rate(double work, const CancelToken& cancel, Run&& run) {
-    double best = 0;
+Expected<Rate> best_rate(double work, int threads, const CancelToken& cancel, Run&& run) {
+    Rate best;
     run(); // pages and caches
-    for (int i = 0; i < tries; ++i) {
+    const auto first = Clock::now();
+    for (int i = 0; i < tries || (best.share < undisturbed && i < most_tries && seconds_since(first) < most_seconds); ++i) {
         if (cancel.cancelled()) return CancelToken::error();
+        const double before = processor_seconds();
         const auto begin = Clock::now();
         run();
-        best = std::max(best, work / seconds_since(begin));
+        const double seconds = seconds_since(begin);
+        if (work / seconds <= best.per_second) continue;
+        best = {work / seconds, std::min(1.0, (processor_seconds() - before) / (seconds * threads))};
     }
     return best;
 }
 
-Expected<double> triad(const CpuThreads& threads, const CancelToken& cancel) {
+Expected<Rate> triad(const CpuThreads& threads, int running, const CancelToken& cancel) {
     constexpr std::size_t count = std::size_t{32} << 20; // 128 MiB an array
     // The threads that read the pages later touch them first.
     const std::unique_ptr<float[]> a(new float[count]), b(new float[count]), c(new float[count]);
@@ -112,7 +132,7 @@ Expected<double> triad(const CpuThreads& threads, const CancelToken& cancel) {
         }
     });
     float scale = 0.5F;
-    return best_rate(3.0 * sizeof(float) * count, cancel, [&] {
+    return best_rate(3.0 * sizeof(float) * count, running, cancel, [&] {
         scale += 0.25F;
         threads.parallel_for(count, 1U << 16, [&](std::size_t begin, std::size_t end, std::size_t) {
             float* __restrict to = a.get();
@@ -125,7 +145,7 @@ Expected<double> triad(const CpuThreads& threads, const CancelToken& cancel) {
 }
 
 /// Operations per second of n×n by n×n. Nothing when oneDNN only has its plain reference loops.
-Expected<std::optional<double>> gemm(dnnl::memory::data_type left, dnnl::memory::data_type right, dnnl::memory::data_type result, const CancelToken& cancel) {
+Expected<std::optional<Rate>> gemm(dnnl::memory::data_type left, dnnl::memory::data_type right, dnnl::memory::data_type result, int threads, const CancelToken& cancel) {
     constexpr dnnl::memory::dim n = 1536;
     const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
     dnnl::stream stream(engine);
@@ -134,17 +154,17 @@ Expected<std::optional<double>> gemm(dnnl::memory::data_type left, dnnl::memory:
     const dnnl::memory::desc a(size, left, dnnl::memory::format_tag::ab), b(size, right, dnnl::memory::format_tag::any), c(size, result, dnnl::memory::format_tag::ab);
     try {
         const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, c), engine);
-        if (std::string(description.impl_info_str()).find("ref") != std::string::npos) return std::optional<double>();
+        if (std::string(description.impl_info_str()).find("ref") != std::string::npos) return std::optional<Rate>();
         const dnnl::matmul multiply(description);
         const dnnl::memory from(a, engine), by(description.weights_desc(), engine), to(c, engine);
         for (const dnnl::memory& memory : {from, by, to}) std::memset(memory.get_data_handle(), 0, memory.get_desc().get_size());
-        MGS_ASSIGN(const double rate, best_rate(2.0 * n * n * n, cancel, [&] {
+        MGS_ASSIGN(const Rate rate, best_rate(2.0 * n * n * n, threads, cancel, [&] {
             multiply.execute(stream, {{DNNL_ARG_SRC, from}, {DNNL_ARG_WEIGHTS, by}, {DNNL_ARG_DST, to}});
             stream.wait();
         }));
-        return std::optional<double>(rate);
+        return std::optional<Rate>(rate);
     } catch (const dnnl::error& error) {
-        if (error.status == dnnl_unimplemented) return std::optional<double>();
+        if (error.status == dnnl_unimplemented) return std::optional<Rate>();
         return fail(ErrorCode::unsupported, std::string("oneDNN cannot multiply matrices here: ") + error.what() + ".");
     }
 }
@@ -189,16 +209,24 @@ Expected<MachinePeak> measure_machine_peak(int count, const CancelToken& cancel,
     MachinePeak peak;
     peak.cpu = cpu_model();
     peak.threads = threads.count();
+    const int running = std::min(peak.threads, ThreadPool::available_cores()); // more can never have the processor at once
     using Type = dnnl::memory::data_type;
     try {
         progress.report("measuring the memory bandwidth", 0, 3);
-        MGS_ASSIGN(peak.bandwidth, triad(threads, cancel));
+        MGS_ASSIGN(const Rate memory, triad(threads, running, cancel));
+        peak.bandwidth = memory.per_second;
+        peak.share = memory.share;
         progress.report("measuring float32 arithmetic", 1, 3);
-        MGS_ASSIGN(const std::optional<double> float32, gemm(Type::f32, Type::f32, Type::f32, cancel));
+        MGS_ASSIGN(const std::optional<Rate> float32, gemm(Type::f32, Type::f32, Type::f32, running, cancel));
         if (!float32) return fail(ErrorCode::unsupported, "oneDNN has no fast float32 matrix multiplication for this processor.");
-        peak.float32 = *float32;
+        peak.float32 = float32->per_second;
+        peak.share = std::min(peak.share, float32->share);
         progress.report("measuring int8 arithmetic", 2, 3);
-        MGS_ASSIGN(peak.int8, gemm(Type::u8, Type::s8, Type::s32, cancel));
+        MGS_ASSIGN(const std::optional<Rate> int8, gemm(Type::u8, Type::s8, Type::s32, running, cancel));
+        if (int8) {
+            peak.int8 = int8->per_second;
+            peak.share = std::min(peak.share, int8->share);
+        }
     } catch (const std::bad_alloc&) {
         return fail(ErrorCode::out_of_memory, "There is not enough memory to measure the memory bandwidth.");
     }

@@ -18,6 +18,10 @@ struct MachinePeak {
                            ///< counted as 3 · 4: what a write reads first is not)
     double float32 = 0;    ///< operations (multiply and add apart) of a square matrix multiplication by oneDNN
     std::optional<double> int8; ///< the same for unsigned by signed bytes; nothing when oneDNN has no fast kernel for this processor
+    double share = 1;      ///< of the processor time that its threads could have had, what they got in the tries that count; the least of the rates
+
+    /// Other programs took so much of the processor that the ceilings are too low.
+    [[nodiscard]] bool disturbed() const { return share < 0.9; }
 };
 
 /// Takes some seconds and about 0.5 GiB. 0 threads: one per core. Errors: cancelled, out_of_memory, unsupported (oneDNN refuses).

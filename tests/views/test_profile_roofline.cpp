@@ -1,9 +1,12 @@
 #include <QFile>
 #include <QImage>
 #include <QPushButton>
+#include <QLabel>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QtTest>
+
+#include <algorithm>
 
 #include "sample_model.h"
 #include "views/profile/roofline_panel.h"
@@ -122,6 +125,16 @@ private slots:
         QSignalSpy wanted(&panel, &RooflinePanel::measureRequested);
         QTest::mouseClick(panel.measureButton(), Qt::LeftButton);
         QCOMPARE(wanted.size(), 1);
+        panel.setPeak(peak(), "today");
+        const auto says = [&](const char* words) {
+            const auto labels = panel.findChildren<QLabel*>();
+            return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) { return label->text().contains(QLatin1String(words)); });
+        };
+        QVERIFY(!says("too low"));
+        MachinePeak busy = peak();
+        busy.share = 0.5; // half of the processor was someone else's
+        panel.setPeak(busy, "today");
+        QVERIFY(says("too low"));
         panel.setPeak(peak(), "today");
         QTemporaryDir dir;
         QVERIFY(panel.savePicture(dir.filePath("r.png")));

@@ -92,6 +92,7 @@ void RooflinePanel::showWords() {
     QString words = scene_ ? scene_->source + QStringLiteral(" · ") : QString();
     if (peak_) {
         words += tr("%1, %n threads, measured %2", nullptr, peak_->threads).arg(peak_->cpu.empty() ? tr("this machine") : text(peak_->cpu), measured_);
+        if (peak_->disturbed()) words += QStringLiteral(" · ") + tr("other programs took part of the processor meanwhile: these ceilings are too low");
         if (scene_ && !scene_->of_this_machine) words += QStringLiteral(" · ") + tr("the profile may come from another machine");
     } else {
         words += tr("the ceilings of this machine are not measured yet");
