@@ -66,6 +66,8 @@ public:
         CompareMatch match = match_items(a_, b_);
         out_.by = options_.by;
         out_.traces = a_.trace;
+        if (out_.traces)
+            out_.notes.emplace_back("Verdicts take the slices of a trace as independent; slices of one iteration are often slow or fast together, and a verdict is then less sure than it looks.");
         out_.matched = match.matched();
         out_.by_id = match.by_id;
         out_.by_name = match.by_name;

@@ -18,6 +18,20 @@ std::string_view TraceEvents::event_text(TraceEventId event) const {
     return all.substr(begin, end == std::string_view::npos ? 0 : end - begin);
 }
 
+std::optional<TraceEventId> TraceEvents::end_of(TraceEventId begin, double time) const {
+    if (phase[begin.index()] != 'B') return std::nullopt;
+    const auto closes = [&](std::size_t i) {
+        if (phase[i] != 'E' || this->time[i] != time || track[i] != track[begin.index()]) return false;
+        return name[i] == name[begin.index()] || !name[i].valid() || strings[name[i]].empty();
+    };
+    // Mostly it follows soon; of equal times it may stand in front.
+    for (std::size_t i = begin.index() + 1; i < size(); ++i)
+        if (closes(i)) return TraceEventId(i);
+    for (std::size_t i = begin.index(); i-- > 0;)
+        if (closes(i)) return TraceEventId(i);
+    return std::nullopt;
+}
+
 std::string TraceEvents::track_title(TraceTrackId id) const {
     const TraceTrack& t = tracks[id.index()];
     const auto part = [&](StringId name, StringId number, const char* what) {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,9 @@ struct TraceEvents {
     [[nodiscard]] std::map<char, std::size_t> count_by_phase() const;
     /// The event's JSON object as written.
     [[nodiscard]] std::string_view event_text(TraceEventId event) const;
+    /// The end ('E') event that closes a begin ('B') event at `time`: on its track, with its name or none. MegEngine's Profiler puts the
+    /// arguments there. Nothing when the event is no begin or the trace has no such end. Looks through the columns.
+    [[nodiscard]] std::optional<TraceEventId> end_of(TraceEventId begin, double time) const;
     /// "process / thread", with names and labels where the file gives them.
     [[nodiscard]] std::string track_title(TraceTrackId track) const;
     /// Bytes that the columns take.

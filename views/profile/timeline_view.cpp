@@ -1,9 +1,6 @@
 #include "views/profile/timeline_view.h"
 
 #include <QHelpEvent>
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QScrollBar>
@@ -15,6 +12,7 @@
 #include <tuple>
 
 #include "base/units.h"
+#include "profile/trace_arguments.h"
 #include "views/common/theme.h"
 #include "views/profile/timeline_metrics.h"
 
@@ -25,39 +23,6 @@ namespace {
 using namespace timeline_metrics;
 
 QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
-
-constexpr int argLines = 40; ///< of a tooltip
-constexpr int argLength = 200;
-
-QString valueText(const QJsonValue& value) {
-    QString s;
-    if (value.isString()) s = value.toString();
-    else if (value.isDouble()) s = QString::number(value.toDouble(), 'g', 15);
-    else if (value.isBool()) s = value.toBool() ? QStringLiteral("true") : QStringLiteral("false");
-    else if (value.isArray()) s = QString::fromUtf8(QJsonDocument(value.toArray()).toJson(QJsonDocument::Compact));
-    else if (value.isObject()) s = QString::fromUtf8(QJsonDocument(value.toObject()).toJson(QJsonDocument::Compact));
-    s.replace(QLatin1Char('\n'), QLatin1Char(' '));
-    return s.size() > argLength ? s.left(argLength) + QStringLiteral("…") : s;
-}
-
-/// Category and arguments of an event, one a line.
-QStringList eventLines(const QString& json) {
-    const QJsonDocument document = QJsonDocument::fromJson(json.toUtf8());
-    if (!document.isObject()) return {json.left(3 * argLength)};
-    const QJsonObject event = document.object();
-    QStringList lines;
-    for (const char* key : {"cat", "id"})
-        if (event.contains(QLatin1String(key))) lines << QStringLiteral("%1: %2").arg(QLatin1String(key), valueText(event[QLatin1String(key)]));
-    const QJsonObject args = event[QLatin1String("args")].toObject();
-    for (auto at = args.begin(); at != args.end(); ++at) {
-        if (lines.size() == argLines) {
-            lines << QStringLiteral("…");
-            break;
-        }
-        lines << QStringLiteral("%1: %2").arg(at.key(), valueText(at.value()));
-    }
-    return lines;
-}
 
 } // namespace
 
@@ -320,7 +285,7 @@ QString TimelineView::describe(const Place& place) const {
             if (footprint->memory) lines << QString::fromStdString(format_bytes(static_cast<double>(footprint->memory)));
         }
     } else if (timeline.trace) {
-        lines << eventLines(text(timeline.trace->event_text(TraceEventId(row.source[place.slice]))));
+        for (const std::string& line : event_lines(*timeline.trace, TraceEventId(row.source[place.slice]), row.end[place.slice])) lines << text(line);
     }
     return lines.join('\n');
 }

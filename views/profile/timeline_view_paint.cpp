@@ -61,6 +61,13 @@ void TimelineView::paintEvent(QPaintEvent*) {
             const int indent = band.kind == Band::Kind::group ? 8 : 16;
             const QRect title(indent, top, (band.kind == Band::Kind::group ? width() : headerWidth) - indent - 8, std::min(band.height, groupHeight));
             painter.drawText(title, Qt::AlignLeft | Qt::AlignVCenter, painter.fontMetrics().elidedText(band.title, Qt::ElideRight, title.width()));
+            if (band.kind != Band::Kind::counter || scene_->timeline->counters[band.index].value.empty()) continue;
+            // What the full height of the drawing means; beside it, where no line runs through it.
+            const TimelineCounter& counter = scene_->timeline->counters[band.index];
+            const double high = *std::ranges::max_element(counter.value);
+            painter.setPen(themeColours(palette()).dimmedText);
+            painter.drawText(QRect(indent, top + groupHeight - 4, headerWidth - indent - 8, band.height - groupHeight), Qt::AlignLeft | Qt::AlignVCenter,
+                             tr("at most %1").arg(QString::fromStdString(counter.title.ends_with("(bytes)") ? format_bytes(high) : format_number(high, 4))));
         }
         painter.setClipping(false);
         painter.setPen(themeColours(palette()).separator);
@@ -218,8 +225,6 @@ void TimelineView::paintCounter(QPainter& painter, const Band& band, int top) co
         painter.fillRect(box.left(), box.top(), box.width(), 1, line);
         at = next;
     }
-    painter.setPen(themeColours(palette()).dimmedText);
-    painter.drawText(QRect(area.left() + 4, top + 2, 200, 16), Qt::AlignLeft | Qt::AlignVCenter, QString::fromStdString(counter.title.ends_with("(bytes)") ? format_bytes(*high) : format_number(*high, 4)));
 }
 
 void TimelineView::paintRuler(QPainter& painter) const {
