@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "console.h"
 #include "running.h"
+#include "session/profile_export.h"
 
 namespace megascope::cli {
 
@@ -56,13 +57,12 @@ Expected<Measurement> measure(Runner& runner, RunRequest request, const Graph& g
     return m;
 }
 
-/// Mean seconds per iteration of every step.
+/// Seconds of every step in the iteration of median length.
 std::vector<double> step_seconds(const Measurement& m) {
     std::vector<double> sum(m.plan.steps.size());
-    for (const auto& iteration : m.run.steps)
-        for (const StepRecord& record : iteration)
-            if (record.step < sum.size()) sum[record.step] += record.end - record.start;
-    for (double& s : sum) s /= static_cast<double>(std::max<std::size_t>(m.run.steps.size(), 1));
+    if (m.run.seconds.empty()) return sum;
+    for (const StepRecord& record : m.run.steps[median_iteration(m.run)])
+        if (record.step < sum.size()) sum[record.step] += record.end - record.start;
     return sum;
 }
 

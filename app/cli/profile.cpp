@@ -37,11 +37,11 @@ Expected<void> write_text(const std::filesystem::path& path, const std::string& 
 }
 
 /// Every counted iteration as a file of its own: iteration_000.json and so on.
-Expected<void> write_each(const std::filesystem::path& folder, const Graph& graph, const GraphInfo& info, const TestcaseRun& run) {
+Expected<void> write_each(const std::filesystem::path& folder, const Graph& graph, const GraphInfo& info, const TestcaseRun& run, const Plan& plan) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error) return fail_in(ErrorCode::io, "The folder cannot be made: " + error.message() + ".", folder.string());
-    const auto profiles = profiles_of_run(graph, info, run);
+    const auto profiles = profiles_of_run(graph, info, run, &plan);
     for (std::size_t i = 0; i < profiles.size(); ++i) {
         std::string number = std::to_string(i);
         if (number.size() < 3) number.insert(0, 3 - number.size(), '0');
@@ -78,10 +78,10 @@ int profile(const ProfileOptions& options) {
             if (value.name == input.name) desc.shape = value.value.shape();
         descs.push_back(std::move(desc));
     }
-    const std::string json = write_graph_profile(*profile_of_run(graph, infer_graph(graph, descs), run.steps[middle]));
+    const std::string json = write_graph_profile(*profile_of_run(graph, infer_graph(graph, descs), run.steps[middle], &ran->plan));
     if (const auto written = write_text(options.output, json); !written) return report(written.error());
     if (!options.each.empty()) {
-        if (const auto written = write_each(options.each, graph, infer_graph(graph, descs), run); !written) return report(written.error());
+        if (const auto written = write_each(options.each, graph, infer_graph(graph, descs), run, ran->plan); !written) return report(written.error());
     }
     for (const std::string& note : prepared->notes) print(note + "\n");
     print("Recorded iteration " + std::to_string(middle) + " of " + std::to_string(options.iterations) + ", the one of median length (" +

@@ -114,7 +114,14 @@ void MainWindow::buildCentre() {
     timelineStack_->setCurrentIndex(1);
     flame_ = new FlameController(jobs_, selection_, this);
     connect(flame_->panel(), &FlamePanel::profileRequested, this, &MainWindow::profileRun);
-    memory_ = new MemoryController(jobs_, selection_, this);
+    memory_ = new MemoryController(
+        jobs_, selection_,
+        [this](std::function<void(std::shared_ptr<const RunReport>)> done) {
+            if (!documents_->model()) return false;
+            runs_->plan(baseRequest(), std::move(done));
+            return true;
+        },
+        this);
     connect(memory_->panel(), &MemoryPanel::openRequested, this, &MainWindow::openDialog);
     value_ = new TensorView(jobs_, this);
     value_->setContentsMargins(12, 8, 12, 0);

@@ -9,6 +9,7 @@
 #include "app/gui/compare_controller.h"
 #include "app/gui/graph_look_controller.h"
 #include "app/gui/main_window.h"
+#include "app/gui/memory_controller.h"
 #include "app/gui/profile_compare_controller.h"
 #include "app/gui/profile_report_controller.h"
 #include "app/gui/run_record_page.h"
@@ -186,6 +187,7 @@ void MainWindow::runFinished(const std::shared_ptr<const RunReport>& report) {
     }
     graphLook_->setReport(*report);
     const std::size_t oprs = opened->facts->graph->oprs().size();
+    if (firstError == report->testcases.end()) memory_->addRun(*report);
     if (auto times = timesOfRun(*report, oprs)) {
         setTimes(std::move(times));
         const auto fused = fusedInto(*report, oprs);
@@ -261,7 +263,7 @@ void MainWindow::showRunTimeline(const std::shared_ptr<const RunReport>& report)
         [report, facts = documents_->model()->facts](const CancelToken&, const Progress&) -> Expected<std::shared_ptr<const RunTimeline>> {
             if (report->testcases.empty() || report->testcases.front().steps.empty()) return fail(ErrorCode::run_failed, "The run recorded no steps.");
             const TestcaseRun& run = report->testcases.front();
-            const auto profile = profile_of_run(*facts->graph, facts->info, run.steps[median_iteration(run)]);
+            const auto profile = profile_of_run(*facts->graph, facts->info, run.steps[median_iteration(run)], &report->plan);
             auto made = std::make_shared<RunTimeline>();
             made->ofOpr = join_profile(*facts->graph, facts->info, *profile).of_opr;
             made->scene = makeTimelineScene(timeline_of(profile));

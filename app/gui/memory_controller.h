@@ -2,11 +2,14 @@
 
 #include <QObject>
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "format/static_memory.h"
 #include "profile/graph_profile.h"
+#include "session/runner.h"
 #include "views/common/graph_facts.h"
 #include "views/common/job_runner.h"
 #include "views/common/selection.h"
@@ -18,8 +21,12 @@ namespace megascope {
 class MemoryController : public QObject {
     Q_OBJECT
 public:
+    /// Asks for the plan of a run of the window's graph on the chosen backend; the report comes later, null when there is none. False
+    /// when there is nothing to run.
+    using AskPlan = std::function<bool(std::function<void(std::shared_ptr<const RunReport>)> done)>;
+
     /// The window owns all of them.
-    MemoryController(JobRunner* jobs, Selection* selection, QWidget* parent);
+    MemoryController(JobRunner* jobs, Selection* selection, AskPlan ask, QWidget* parent);
 
     [[nodiscard]] MemoryPanel* panel() const { return panel_; }
 
@@ -29,22 +36,30 @@ public:
     /// What a profile recorded; `ofOpr` (by OprId of the shown graph) says which of its operators each one is. A profile without
     /// memory chunks adds nothing.
     void addProfile(std::shared_ptr<const GraphProfile> profile, std::vector<ProfileOprId> ofOpr, const QString& source);
+    /// The plan of a run that took place, instead of the one that was made for looking at it.
+    void addRun(const RunReport& report);
     /// MegEngine's own static plan; its operators are found by name.
     void addStaticInfo(std::shared_ptr<const StaticMemory> info, const QString& source);
-
-protected:
-    bool eventFilter(QObject* object, QEvent* event) override;
 
 private:
     void plan();
     void show();
+    /// The backend's own plan. Once per graph, when the view is looked at: compiling packs the weights.
+    void planBackend();
+    void showBackendPlan(const RunReport& report);
+    void planWhatIf();
+    void planCurve();
     void add(const MemoryRow& row);
 
     JobRunner* jobs_;
     Selection* selection_;
     MemoryPanel* panel_;
     std::shared_ptr<const GraphFacts> facts_;
+    AskPlan ask_;
     std::vector<MemoryRow> plans_;
+    std::optional<MemoryRow> backend_;
+    bool backendAsked_ = false;
+    std::vector<MemoryRow> asked_; ///< by the settings of "what if"
     std::vector<MemoryRow> measured_;
     bool planned_ = false; ///< the plans of `facts_` are made or on their way
 };

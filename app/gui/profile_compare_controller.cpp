@@ -132,7 +132,7 @@ ProfileCompareController::MakeSide ProfileCompareController::sideOfRun(const Run
             const auto& outputs = facts.graph->opr(OprId(opr.value())).outputs;
             return outputs.empty() || !facts.info.var(outputs.front()).dtype ? std::string() : std::string(facts.info.var(outputs.front()).dtype->name());
         };
-        return compare_side(run.title.toStdString(), profiles_of_run(*facts.graph, facts.info, run.report->testcases.front()), dtype);
+        return compare_side(run.title.toStdString(), profiles_of_run(*facts.graph, facts.info, run.report->testcases.front(), &run.report->plan), dtype);
     };
 }
 

@@ -60,9 +60,27 @@ struct PlanStep {
     std::string kernel;       ///< implementation, e.g. "brgconv:avx512_core", "plain loops"
 };
 
+/// A stretch of memory that a program holds for a value, or for a kernel's scratch data, from one step to another (both included).
+struct PlanBlock {
+    enum class Kind : std::uint8_t {
+        value,     ///< in the arena
+        output,    ///< given to the caller: allocated beside the arena, held to the end
+        workspace, ///< in the arena; a kernel's scratch memory during one step
+        copy,      ///< in the arena; a value once more, in the layout that another kernel reads
+    };
+    Kind kind = Kind::value;
+    VarId var;                 ///< whose value it is first; invalid for a workspace
+    std::vector<VarId> sharing; ///< further vars that lie in it: forwarded, or computed in place
+    std::uint64_t address = 0; ///< bytes from the begin of the arena; outputs stand behind its end, one after the other
+    std::uint64_t bytes = 0;
+    std::uint32_t first = 0;   ///< positions in `Plan::steps`
+    std::uint32_t last = 0;
+};
+
 /// What a program will do, in order.
 struct Plan {
     std::vector<PlanStep> steps;
+    std::vector<PlanBlock> blocks; ///< what it allocates for vars whose shapes are known ahead; empty for backends that plan nothing
     std::size_t arena_bytes = 0;   ///< planned memory for vars; 0 when shapes are only known at run time
     std::size_t weight_bytes = 0;  ///< constants and params as held for running
     std::vector<std::string> notes; ///< sentences for people: fallbacks, unfused, dynamic shapes

@@ -236,7 +236,9 @@ private:
             json_.key("owner_var");
             if (chunk.owner.valid()) json_.id(p_.vars[chunk.owner.index()].number);
             else json_.string("0");
-            json_.key("dev_ptr").null();
+            json_.key("dev_ptr");
+            if (chunk.address) json_.integer(static_cast<std::int64_t>(*chunk.address));
+            else json_.null();
             json_.end_object();
         }
         json_.end_object();

@@ -172,7 +172,10 @@ Expected<RunReport> LocalRunner::run_request(const RunRequest& request, const Ru
                 return fail(ErrorCode::corrupt, "Testcase " + std::to_string(result.testcase) + " cannot be used: its values do not fit the graph's inputs.");
             values = from_file;
         }
-        MGS_ASSIGN(std::vector<Tensor> bound, bind_inputs(inputs, values));
+        std::vector<Tensor> bound(inputs.size());
+        if (!request.plan_only || !values.empty()) {
+            MGS_ASSIGN(bound, bind_inputs(inputs, values));
+        }
         const std::vector<Tensor> given = bound;
         ProgramKey key{model, request.graph, request.backend, request.threads, request.unfused, keep, {}};
         for (std::size_t i = 0; i < bound.size(); ++i) {
@@ -186,6 +189,7 @@ Expected<RunReport> LocalRunner::run_request(const RunRequest& request, const Ru
         }
         MGS_ASSIGN(Program * program, compile(std::move(key), graph, *backend, cancel));
         if (c == 0) report.plan = program->plan();
+        if (request.plan_only) return report;
 
         RunProgress place;
         place.testcase = result.testcase;

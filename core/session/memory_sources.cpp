@@ -54,6 +54,16 @@ Expected<MemoryMap> memory_of_profile(const GraphProfile& profile) {
     }
     if (map.steps.empty()) return fail(ErrorCode::foreign, "This profile tells no execution order.");
 
+    // An operator that another one's step computed, too (our own fused steps), counts where its inputs were there.
+    std::vector<std::uint32_t> within = step_of;
+    for (std::size_t o = 0; o < profile.oprs.size(); ++o) {
+        if (within[o] != nowhere) continue;
+        for (const ProfileVarId var : profile.oprs[o].inputs) {
+            const ProfileOprId from = profile.vars[var.index()].producer;
+            if (from.valid() && from.index() < o && within[from.index()] != nowhere) within[o] = within[o] == nowhere ? within[from.index()] : std::max(within[o], within[from.index()]);
+        }
+    }
+
     std::unordered_map<StringId, std::uint32_t> chunk_of;
     for (std::uint32_t i = 0; i < profile.chunks.size(); ++i) chunk_of.emplace(profile.chunks[i].id, i);
     struct Use {
@@ -70,10 +80,10 @@ Expected<MemoryMap> memory_of_profile(const GraphProfile& profile) {
         if (profile.chunks[found->second].owner != ProfileVarId(v)) uses[found->second].vars.emplace_back(v);
     }
     for (std::size_t o = 0; o < profile.oprs.size(); ++o) {
-        if (step_of[o] == nowhere) continue;
+        if (within[o] == nowhere) continue;
         for (const auto* list : {&profile.oprs[o].inputs, &profile.oprs[o].outputs})
             for (const ProfileVarId var : *list)
-                if (const std::uint32_t chunk = chunk_of_var[var.index()]; chunk != nowhere) uses[chunk].last = std::max(uses[chunk].last, step_of[o]);
+                if (const std::uint32_t chunk = chunk_of_var[var.index()]; chunk != nowhere) uses[chunk].last = std::max(uses[chunk].last, within[o]);
     }
     bool recorded = true;
     for (std::uint32_t i = 0; i < profile.chunks.size(); ++i) {
@@ -89,7 +99,7 @@ Expected<MemoryMap> memory_of_profile(const GraphProfile& profile) {
             map.input_bytes += chunk.size;
             continue;
         }
-        if (step_of[producer.index()] == nowhere || std::ranges::find(stored_types, type) != stored_types.end()) {
+        if (within[producer.index()] == nowhere || std::ranges::find(stored_types, type) != stored_types.end()) {
             map.weight_bytes += chunk.size;
             continue;
         }
@@ -98,7 +108,7 @@ Expected<MemoryMap> memory_of_profile(const GraphProfile& profile) {
         block.var = VarId(chunk.owner.value());
         block.opr = OprId(producer.value());
         block.bytes = chunk.size;
-        block.first = step_of[producer.index()];
+        block.first = within[producer.index()];
         block.last = std::max(block.first, uses[i].last);
         block.sharing = std::move(uses[i].vars);
         block.shared_by = static_cast<std::uint32_t>(block.sharing.size());
@@ -116,6 +126,8 @@ Expected<MemoryMap> memory_of_profile(const GraphProfile& profile) {
         map.notes.emplace_back("The profile records no addresses: sizes and lifetimes are its own, places were planned here.");
     }
     if (map.unknown > 0) map.notes.push_back("The owner of " + std::to_string(map.unknown) + (map.unknown == 1 ? " chunk" : " chunks") + " is not in the profile.");
+    if (std::ranges::none_of(map.blocks, [](const MemoryBlock& block) { return block.kind == MemoryBlock::Kind::workspace; }))
+        map.notes.emplace_back("No workspaces of kernels are recorded.");
     map.settle();
     return map;
 }

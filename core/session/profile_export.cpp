@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "exec/forward.h"
+#include "exec/memory/graph_memory.h"
 #include "opr/catalogue.h"
 
 namespace megascope {
@@ -48,6 +50,63 @@ std::string param_json(const Opr& opr) {
     return object.dump();
 }
 
+/// Where vars lay: `mem_plan` and chunks of a profile whose vars are those of the graph.
+class MemoryRecord {
+public:
+    MemoryRecord(GraphProfile& profile, const GraphInfo& info) : profile_(profile), info_(info) {}
+
+    /// A chunk that is this var's own.
+    void own(VarId var, std::uint64_t bytes, std::optional<std::uint64_t> address = std::nullopt) {
+        const std::string id = "chk" + std::to_string(profile_.vars[var.index()].number);
+        profile_.chunks.push_back({profile_.strings.intern(id), bytes, ProfileVarId(var.value()), address});
+        lies_in(var, profile_.chunks.back().id);
+    }
+    void share(VarId var, VarId with) {
+        if (const auto& plan = profile_.vars[with.index()].mem_plan) lies_in(var, plan->chunk);
+    }
+    [[nodiscard]] std::optional<std::uint64_t> bytes(VarId var) const { return var_bytes(info_, var); }
+    [[nodiscard]] bool has(VarId var) const { return profile_.vars[var.index()].mem_plan.has_value(); }
+
+private:
+    void lies_in(VarId var, StringId chunk) {
+        const VarDesc& desc = info_.var(var);
+        if (!desc.known()) return;
+        profile_.vars[var.index()].mem_plan = ProfileMemPlan{chunk, 0, profile_.strings.intern(std::string(desc.dtype->library_name())), sizes(*desc.shape)};
+    }
+
+    GraphProfile& profile_;
+    const GraphInfo& info_;
+};
+
+void record_memory(GraphProfile& profile, const Graph& graph, const GraphInfo& info, const std::vector<StepRecord>& steps, const Plan* plan) {
+    MemoryRecord record(profile, info);
+    // Constants and inputs lie as the file and the caller hold them.
+    const auto whole = [&](const Opr& opr) {
+        for (const VarId var : opr.outputs)
+            if (const auto bytes = record.bytes(var); bytes && !record.has(var)) record.own(var, *bytes);
+    };
+    for (const Opr& opr : graph.oprs())
+        if (opr.inputs.empty() && std::ranges::any_of(opr.tensors, [](const StoredTensor& t) { return t.data != nullptr; })) whole(opr);
+    for (const OprId input : graph.inputs()) whole(graph.opr(input));
+    if (!plan) return;
+    for (const PlanBlock& block : plan->blocks) {
+        const bool of_var = block.kind == PlanBlock::Kind::value || block.kind == PlanBlock::Kind::output;
+        if (!of_var || !block.var.valid() || block.var.index() >= graph.vars().size() || record.has(block.var)) continue;
+        record.own(block.var, block.bytes, block.address);
+        for (const VarId var : block.sharing)
+            if (var.index() < graph.vars().size() && !record.has(var)) record.share(var, block.var);
+    }
+    std::vector<bool> ran(graph.oprs().size());
+    for (const StepRecord& step : steps) ran[step.opr.index()] = true;
+    for (const Opr& opr : graph.oprs()) {
+        if (opr.outputs.empty() || record.has(opr.outputs.front()) || !ran[opr.id.index()]) continue;
+        // The bytes of an input or a constant under another shape.
+        if (forwards_first_input(opr) && record.has(opr.inputs[0])) record.share(opr.outputs[0], opr.inputs[0]);
+        // Without a plan every value has memory of its own.
+        else if (plan->blocks.empty()) whole(opr);
+    }
+}
+
 } // namespace
 
 std::size_t median_iteration(const TestcaseRun& run) {
@@ -58,7 +117,7 @@ std::size_t median_iteration(const TestcaseRun& run) {
 }
 
 std::shared_ptr<const GraphProfile> profile_of_run(const Graph& graph, const GraphInfo& info, const std::vector<StepRecord>& steps,
-                                                   std::string_view device) {
+                                                   const Plan* plan, std::string_view device) {
     auto profile = std::make_shared<GraphProfile>();
     GraphProfile& p = *profile;
     const Catalogue& catalogue = Catalogue::builtin();
@@ -125,6 +184,7 @@ std::shared_ptr<const GraphProfile> profile_of_run(const Graph& graph, const Gra
         footprint.param = param_json(opr);
         p.footprints[id.index()] = std::move(footprint);
     }
+    record_memory(p, graph, info, steps, plan);
     return profile;
 }
 

@@ -109,10 +109,10 @@ Expected<CompareSide> compare_side_of(const ProfileSource& source, const CancelT
     return compare_side(source.title, source.profiles);
 }
 
-std::vector<std::shared_ptr<const GraphProfile>> profiles_of_run(const Graph& graph, const GraphInfo& info, const TestcaseRun& run) {
+std::vector<std::shared_ptr<const GraphProfile>> profiles_of_run(const Graph& graph, const GraphInfo& info, const TestcaseRun& run, const Plan* plan) {
     std::vector<std::shared_ptr<const GraphProfile>> profiles;
     profiles.reserve(run.steps.size());
-    for (const auto& steps : run.steps) profiles.push_back(profile_of_run(graph, info, steps));
+    for (const auto& steps : run.steps) profiles.push_back(profile_of_run(graph, info, steps, plan));
     return profiles;
 }
 

@@ -33,7 +33,7 @@ struct ProfileSource {
 /// The source as one side of a comparison. Errors: cancelled.
 [[nodiscard]] Expected<CompareSide> compare_side_of(const ProfileSource& source, const CancelToken& cancel = {});
 
-/// Every counted iteration of a run as a profile of its own. Precondition: the run recorded steps.
-[[nodiscard]] std::vector<std::shared_ptr<const GraphProfile>> profiles_of_run(const Graph& graph, const GraphInfo& info, const TestcaseRun& run);
+/// Every counted iteration of a run as a profile of its own; `plan` as of `profile_of_run`. Precondition: the run recorded steps.
+[[nodiscard]] std::vector<std::shared_ptr<const GraphProfile>> profiles_of_run(const Graph& graph, const GraphInfo& info, const TestcaseRun& run, const Plan* plan = nullptr);
 
 } // namespace megascope

@@ -1,12 +1,12 @@
 #include "session/run_report.h"
 
 #include <algorithm>
-#include <map>
 
 #include "base/units.h"
 #include "profile/rank_test.h"
 #include "profile/report_pictures.h"
 #include "session/assertions.h"
+#include "session/profile_export.h"
 #include "tensor/statistics.h"
 
 namespace megascope {
@@ -91,21 +91,20 @@ ReportTable output_table(const Graph& graph, const RunReport& run) {
     return table;
 }
 
-/// What a step of the plan took: the middle of the counted iterations.
+/// What a step of the plan took in the iteration of median length.
 ReportTable step_table(const Graph& graph, const RunReport& run, const TestcaseRun& one, std::vector<ChartBar>& chart) {
-    std::map<std::uint32_t, std::vector<double>> samples;
-    for (const auto& iteration : one.steps)
-        for (const StepRecord& record : iteration) samples[static_cast<std::uint32_t>(record.step)].push_back(record.end - record.start);
+    const std::size_t middle = median_iteration(one);
     double total = 0;
     std::vector<std::pair<double, std::uint32_t>> order;
-    for (const auto& [step, seconds] : samples) {
-        order.emplace_back(median_of(seconds), step);
+    for (const StepRecord& record : one.steps[middle]) {
+        order.emplace_back(record.end - record.start, record.step);
         total += order.back().first;
     }
     std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.first > b.first; });
     ReportTable table;
     table.title = "Operators";
-    table.note = "Median over " + std::to_string(one.steps.size()) + " iterations of testcase #" + std::to_string(one.testcase) + "; fused operators are one row.";
+    table.note = "Iteration " + std::to_string(middle + 1) + " of " + std::to_string(one.steps.size()) + " of testcase #" + std::to_string(one.testcase) +
+                 ", the one of median length (" + format_seconds(one.seconds[middle]) + "); fused operators are one row.";
     table.columns = {{"step", "Step", true}, {"name", "Name", false}, {"types", "Type", false}, {"seconds", "Time", true}, {"share", "Share", true},
                      {"backend", "Backend", false}, {"kernel", "Kernel", false}};
     for (const auto& [seconds, index] : order) {

@@ -41,6 +41,7 @@ struct RunRequest {
     std::vector<VarId> keep;         ///< vars whose values to return
     std::uint32_t warmup = 0;        ///< runs before the counted ones, per testcase
     std::uint32_t iterations = 1;    ///< counted runs, per testcase
+    bool plan_only = false;          ///< compile, run nothing: the report has the plan and no testcases. Inputs may be missing
 };
 
 /// One testcase (or the one set of inputs) after it ran.

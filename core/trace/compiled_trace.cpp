@@ -144,7 +144,7 @@ Expected<void> CompiledTrace::compute(Values& values, std::span<const std::size_
     }
     RunObserver* observer = watcher ? watcher->begin(part.graph) : nullptr;
     MGS_ASSIGN(RunResult run, part.program->run(inputs, observer, {}));
-    if (watcher) watcher->end(inputs);
+    if (watcher) watcher->end(inputs, part.program->plan());
     for (std::size_t i = 0; i < part.outputs.size(); ++i) values.by_root[part.outputs[i]] = std::move(run.outputs[i]);
     return {};
 }

@@ -23,11 +23,11 @@ class CompiledTrace {
 public:
     /// Makes the program of a graph. Replaceable, so that memory plans can stand in for a backend's own.
     using Compile = std::function<Expected<std::unique_ptr<Program>>(std::shared_ptr<const Graph>)>;
-    /// `watch`: told of every run, with the graph that runs; may be null.
+    /// `watch`: told of every run, with the graph that runs, and how it ran; may be null.
     struct Watcher {
         virtual ~Watcher() = default;
         virtual RunObserver* begin(const std::shared_ptr<const Graph>& graph) = 0;
-        virtual void end(std::span<const Tensor> inputs) = 0;
+        virtual void end(std::span<const Tensor> inputs, const Plan& plan) = 0;
     };
 
     /// `result` must outlive it. `opt_level` ≥ 1: graphs are simplified before they are compiled (optimize/rebuild.h).

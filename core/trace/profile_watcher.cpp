@@ -14,11 +14,12 @@ RunObserver* ProfileWatcher::begin(const std::shared_ptr<const Graph>& graph) {
     return this;
 }
 
-void ProfileWatcher::end(std::span<const Tensor> inputs) {
+void ProfileWatcher::end(std::span<const Tensor> inputs, const Plan& plan) {
     inputs_.clear();
     for (const Tensor& input : inputs) inputs_.push_back({input.dtype(), input.shape(), {}});
     last_ = std::move(running_);
     last_graph_ = graph_;
+    plan_ = plan;
 }
 
 std::optional<std::string> ProfileWatcher::json() const {
@@ -31,7 +32,7 @@ std::optional<std::string> ProfileWatcher::json() const {
         seen[step.opr.index()] = true;
         steps.push_back(step);
     }
-    return write_graph_profile(*profile_of_run(*last_graph_, infer_graph(*last_graph_, inputs_), steps));
+    return write_graph_profile(*profile_of_run(*last_graph_, infer_graph(*last_graph_, inputs_), steps, &plan_));
 }
 
 } // namespace megascope

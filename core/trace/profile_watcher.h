@@ -14,7 +14,7 @@ namespace megascope {
 class ProfileWatcher final : public CompiledTrace::Watcher, public RunObserver {
 public:
     RunObserver* begin(const std::shared_ptr<const Graph>& graph) override;
-    void end(std::span<const Tensor> inputs) override;
+    void end(std::span<const Tensor> inputs, const Plan& plan) override;
     void step_ended(const StepRecord& record) override { running_.push_back(record); }
 
     /// The JSON of the last run; nothing before the first.
@@ -25,6 +25,7 @@ private:
     std::vector<VarDesc> inputs_;
     std::vector<StepRecord> running_, last_;
     std::shared_ptr<const Graph> last_graph_;
+    Plan plan_;
 };
 
 } // namespace megascope

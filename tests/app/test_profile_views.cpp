@@ -1,17 +1,22 @@
 #include <QAction>
+#include <QDoubleSpinBox>
 #include <QPushButton>
 #include <QSettings>
+#include <QSpinBox>
 #include <QTableView>
 #include <QTemporaryDir>
+#include <QToolButton>
 #include <QtTest>
 
 #include "app/gui/main_window.h"
 #include "tests/views/sample_model.h"
 #include "views/common/error_bar.h"
+#include "views/profile/budget_curve_view.h"
 #include "views/profile/flame_panel.h"
 #include "views/profile/flame_view.h"
 #include "views/profile/memory_panel.h"
 #include "views/profile/memory_view.h"
+#include "views/profile/memory_what_if.h"
 #include "views/profile/roofline_panel.h"
 
 using namespace megascope;
@@ -86,6 +91,48 @@ private slots:
         QCOMPARE(panel->view()->highlighted().size(), 1U);
         window_->documents()->close();
         QTRY_VERIFY(panel->rows().empty());
+    }
+
+    // What the run process would allocate is a row beside the plans, planned when the view is looked at, and what a run gave after it.
+    void theBackendsOwnPlanIsARow() {
+        openModel();
+        auto* panel = window_->findChild<MemoryPanel*>();
+        window_->showView(MainWindow::View::memory);
+        const QString title = QStringLiteral("Megascope's cpu plan");
+        QTRY_VERIFY_WITH_TIMEOUT(panel->rowOf(title) == 1, 60000);
+        const auto planned = panel->rows()[1].map;
+        QVERIFY(!planned->blocks.empty());
+        QVERIFY(planned->weight_bytes > 0);
+        QTRY_VERIFY(window_->settled());
+        profileNow();
+        QTRY_VERIFY_WITH_TIMEOUT(panel->rows()[1].map != planned, 60000);
+        const auto run = panel->rows()[1].map;
+        QCOMPARE(panel->rows()[1].title, title);
+        QCOMPARE(run->area, planned->area); // the same plan: what ran is what was planned
+        QCOMPARE(run->peak, planned->peak);
+        QCOMPARE(run->weight_bytes, planned->weight_bytes);
+    }
+
+    void otherSettingsPlanMemoryAnew() {
+        openModel();
+        auto* panel = window_->findChild<MemoryPanel*>();
+        window_->showView(MainWindow::View::memory);
+        QTRY_VERIFY(panel->rows().size() >= 6);
+        QTest::mouseClick(panel->whatIfButton(), Qt::LeftButton);
+        panel->whatIf()->minimumSize()->setValue(0);
+        panel->whatIf()->threshold()->setValue(90);
+        QTest::mouseClick(panel->whatIf()->planButton(), Qt::LeftButton);
+        const QString title = panel->whatIf()->request().title();
+        QTRY_VERIFY_WITH_TIMEOUT(panel->rowOf(title) >= 0, 30000);
+        QCOMPARE(panel->currentRow(), panel->rowOf(title));
+        const MemoryRow& row = panel->rows()[static_cast<std::size_t>(panel->currentRow())];
+        QVERIFY(row.extraComputation.has_value());
+        QTest::mouseClick(panel->whatIf()->curveButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(panel->whatIf()->curveView()->isVisible(), 60000);
+        QCOMPARE(panel->whatIf()->curveView()->curve()->points.size(), 10U);
+        window_->documents()->close();
+        QTRY_VERIFY(panel->rows().empty());
+        QVERIFY(!panel->whatIf()->curveView()->curve());
     }
 
     void aProfilesChunksAreShown() {

@@ -1,11 +1,20 @@
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QPushButton>
 #include <QSignalSpy>
+#include <QSpinBox>
 #include <QTableView>
+#include <QToolButton>
 #include <QtTest>
+
+#include <cmath>
 
 #include "exec/memory/graph_memory.h"
 #include "sample_model.h"
+#include "views/profile/budget_curve_view.h"
 #include "views/profile/memory_panel.h"
 #include "views/profile/memory_view.h"
+#include "views/profile/memory_what_if.h"
 
 using namespace megascope;
 
@@ -148,6 +157,120 @@ private slots:
         QCOMPARE(panel.view()->highlighted().size(), 1U);
         panel.setRows({}, nullptr);
         QCOMPARE(panel.currentRow(), -1);
+    }
+
+    void theSettingsAreMegEnginesWithItsDefaults() {
+        MemoryWhatIf form;
+        form.show();
+        const SublinearMemoryConfig sublinear;
+        MemoryWhatIf::Request request = form.request();
+        QCOMPARE(request.config.method, RecomputeConfig::Method::dtr);
+        QCOMPARE(*request.threshold_percent, 60.0);
+        QCOMPARE(request.config.dtr.evictee_minimum_size, std::size_t{1048576});
+        QCOMPARE(request.config.dtr.recomp_memory_factor, 1.0);
+        QCOMPARE(request.config.dtr.recomp_time_factor, 1.0);
+        QCOMPARE(request.config.sublinear.thresh_nr_try, 10);
+        QCOMPARE(request.config.sublinear.genetic_nr_iter, 0);
+        QCOMPARE(request.config.sublinear.genetic_pool_size, 20);
+        QCOMPARE(request.config.sublinear.lb_memory_mb, 0);
+        QCOMPARE(request.config.sublinear.num_worker, sublinear.num_worker);
+        // Percent of the plain peak, once that is known.
+        QCOMPARE(request.forPeak(1000).dtr.eviction_threshold, 600U);
+        QVERIFY2(request.title().contains("60"), qPrintable(request.title()));
+        // MiB, typed with real keys.
+        form.thresholdUnit()->setCurrentIndex(1);
+        form.threshold()->setFocus();
+        form.threshold()->selectAll();
+        QTest::keyClicks(form.threshold(), form.threshold()->locale().toString(2.5));
+        QTest::keyClick(form.threshold(), Qt::Key_Return);
+        request = form.request();
+        QVERIFY(!request.threshold_percent);
+        QCOMPARE(request.forPeak(1000).dtr.eviction_threshold, std::size_t{2621440}); // 2.5 · 2²⁰
+        form.method()->setCurrentIndex(1);
+        form.lowerBound()->setValue(7);
+        request = form.request();
+        QCOMPARE(request.config.method, RecomputeConfig::Method::sublinear);
+        QCOMPARE(request.config.sublinear.lb_memory_mb, 7);
+        QVERIFY2(request.title().contains("7"), qPrintable(request.title()));
+        QVERIFY(!form.threshold()->isVisible());
+        QVERIFY(form.lowerBound()->isVisible());
+        QCOMPARE(form.lowerBound()->accessibleName(), QString("lb_memory_mb"));
+    }
+
+    void planningCanBeStopped() {
+        MemoryWhatIf form;
+        QSignalSpy plan(&form, &MemoryWhatIf::planRequested), curve(&form, &MemoryWhatIf::curveRequested), stop(&form, &MemoryWhatIf::stopRequested);
+        form.show();
+        QTest::mouseClick(form.planButton(), Qt::LeftButton);
+        QTest::mouseClick(form.curveButton(), Qt::LeftButton);
+        QCOMPARE(plan.size(), 1);
+        QCOMPARE(curve.size(), 1);
+        form.setPlanning(true);
+        QVERIFY(!form.curveButton()->isEnabled());
+        QTest::mouseClick(form.planButton(), Qt::LeftButton);
+        QCOMPARE(stop.size(), 1);
+        QCOMPARE(plan.size(), 1);
+        form.setPlanning(false);
+        QTest::mouseClick(form.planButton(), Qt::LeftButton);
+        QCOMPARE(plan.size(), 2);
+    }
+
+    // 100 MiB without computing again; at 50 MiB a tenth more, at 25 MiB two fifths more.
+    void aPointOfTheCurveSetsItsBudget() {
+        MemoryWhatIf form;
+        form.resize(400, 500);
+        form.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&form));
+        QVERIFY(!form.curveView()->isVisible());
+        auto curve = std::make_shared<BudgetCurve>();
+        constexpr std::size_t mib = 1048576;
+        curve->plain_peak = 100 * mib;
+        curve->plain_flops = 1e9;
+        curve->plain_steps = 50;
+        curve->points = {{20 * mib, 25 * mib, 20, 4e8}, {50 * mib, 50 * mib, 5, 1e8}, {100 * mib, 100 * mib, 0, 0}};
+        form.setCurve(curve);
+        QTRY_VERIFY(form.curveView()->isVisible());
+        BudgetCurveView* view = form.curveView();
+        // Right is more memory, up is more computation; both in proportion.
+        const QPointF a = view->placeOf(0), b = view->placeOf(1), c = view->placeOf(2);
+        QVERIFY(a.x() < b.x() && b.x() < c.x() && a.y() < b.y() && b.y() < c.y());
+        QVERIFY(std::abs((c.x() - b.x()) / (b.x() - a.x()) - 2) < 0.01);
+        QVERIFY(std::abs((c.y() - a.y()) / (c.y() - b.y()) - 4) < 0.01);
+        const QString words = view->describe(1);
+        for (const char* part : {"50", "-50", "5 of 50", "10"}) QVERIFY2(words.contains(QLatin1String(part)), qPrintable(words));
+        QSignalSpy plan(&form, &MemoryWhatIf::planRequested);
+        QTest::mouseClick(view, Qt::LeftButton, {}, b.toPoint());
+        QCOMPARE(plan.size(), 1);
+        QCOMPARE(form.request().forPeak(curve->plain_peak).dtr.eviction_threshold, 50 * mib);
+        // By keys, too.
+        view->setFocus();
+        QTest::keyClick(view, Qt::Key_Left);
+        QTest::keyClick(view, Qt::Key_Return);
+        QCOMPARE(plan.size(), 2);
+        QCOMPARE(form.request().forPeak(curve->plain_peak).dtr.eviction_threshold, 20 * mib);
+        QTest::mouseClick(view, Qt::LeftButton, {}, QPoint(3, 3)); // nothing there
+        QCOMPARE(plan.size(), 2);
+        form.setCurve(nullptr);
+        QVERIFY(!view->isVisible());
+    }
+
+    void whatIfIsFoldedAwayUntilItIsAsked() {
+        MemoryPanel panel;
+        panel.resize(1000, 600);
+        auto map = sampleMap();
+        panel.setRows({{"plan", {}, map, std::nullopt, false}}, nullptr);
+        QSignalSpy shown(&panel, &MemoryPanel::shown);
+        panel.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&panel));
+        QCOMPARE(shown.size(), 1);
+        QVERIFY(!panel.whatIf()->isVisible());
+        QTest::mouseClick(panel.whatIfButton(), Qt::LeftButton);
+        QVERIFY(panel.whatIf()->isVisible());
+        panel.whatIfButton()->setFocus();
+        QTest::keyClick(panel.whatIfButton(), Qt::Key_Space);
+        QVERIFY(!panel.whatIf()->isVisible());
+        QCOMPARE(panel.rowOf("plan"), 0);
+        QCOMPARE(panel.rowOf("other"), -1);
     }
 
 private:

@@ -7,6 +7,7 @@
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QTableView>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include <array>
@@ -16,6 +17,7 @@
 #include "views/common/number_text.h"
 #include "views/common/theme.h"
 #include "views/profile/memory_view.h"
+#include "views/profile/memory_what_if.h"
 
 namespace megascope {
 
@@ -132,7 +134,7 @@ TableModel::SortKey MemoryOwnerModel::cellKey(int row, int column) const {
 
 MemoryPanel::MemoryPanel(QWidget* parent)
     : QWidget(parent), stack_(new QStackedWidget(this)), view_(new MemoryView(this)), rowModel_(new MemoryRowModel(this)), ownerModel_(new MemoryOwnerModel(this)), ownerTitle_(new QLabel(this)),
-      notes_(new QLabel(this)), legend_(new CategoryLegend(this)) {
+      notes_(new QLabel(this)), legend_(new CategoryLegend(this)), whatIfButton_(new QToolButton(this)), whatIf_(new MemoryWhatIf(this)) {
     rowTable_ = makeTable(rowModel_, tr("Plans and measurements"), this);
     ownerTable_ = makeTable(ownerModel_, tr("Who owns the memory at this step"), this);
     ownerTitle_->setContentsMargins(8, 6, 8, 2);
@@ -157,10 +159,25 @@ MemoryPanel::MemoryPanel(QWidget* parent)
     owners->addWidget(ownerTitle_);
     owners->addWidget(ownerTable_, 1);
     auto* right = new QSplitter(Qt::Vertical, this);
-    right->addWidget(rowTable_);
+    auto* upper = new QWidget(this);
+    auto* plans = new QVBoxLayout(upper);
+    plans->setContentsMargins(0, 0, 0, 0);
+    plans->setSpacing(0);
+    plans->addWidget(rowTable_, 1);
+    whatIfButton_->setText(tr("What if…"));
+    whatIfButton_->setToolTip(tr("Plans that compute values again instead of keeping them, with settings of your own"));
+    whatIfButton_->setCheckable(true);
+    whatIfButton_->setAutoRaise(true);
+    whatIfButton_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    whatIfButton_->setArrowType(Qt::RightArrow);
+    plans->addWidget(whatIfButton_, 0, Qt::AlignLeft);
+    plans->addWidget(whatIf_);
+    whatIf_->hide();
+    right->addWidget(upper);
     right->addWidget(lower);
     right->setStretchFactor(0, 2);
     right->setStretchFactor(1, 3);
+    right->setChildrenCollapsible(false);
     auto* whole = new QSplitter(this);
     whole->addWidget(left);
     whole->addWidget(right);
@@ -178,6 +195,10 @@ MemoryPanel::MemoryPanel(QWidget* parent)
 
     connect(rowTable_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
         if (index.isValid()) showRow(rowModel_->sourceRow(index.row()));
+    });
+    connect(whatIfButton_, &QToolButton::toggled, this, [this](bool open) {
+        whatIfButton_->setArrowType(open ? Qt::DownArrow : Qt::RightArrow);
+        whatIf_->setVisible(open);
     });
     connect(ownerTable_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
         if (!index.isValid()) return;
@@ -213,10 +234,7 @@ void MemoryPanel::setRows(std::vector<MemoryRow> rows, std::shared_ptr<const Gra
         const OprCategory category = facts && block.opr.valid() && block.opr.index() < facts->graph->oprs().size() ? facts->category(block.opr) : OprCategory::data;
         return fills[static_cast<std::size_t>(category)][isDark(view_->palette())];
     });
-    int row = rows_.empty() ? -1 : 0;
-    for (std::size_t i = 0; i < rows_.size(); ++i)
-        if (rows_[i].title == before) row = static_cast<int>(i);
-    showRow(row);
+    showRow(rows_.empty() ? -1 : std::max(0, rowOf(before)));
 }
 
 void MemoryPanel::showRow(int row) {
@@ -269,6 +287,17 @@ void MemoryPanel::setHighlighted(Pick pick) {
         if (of_var || of_opr || of_producer) found.push_back(i);
     }
     view_->setHighlighted(std::move(found));
+}
+
+int MemoryPanel::rowOf(const QString& title) const {
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+        if (rows_[i].title == title) return static_cast<int>(i);
+    return -1;
+}
+
+void MemoryPanel::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    emit shown();
 }
 
 void MemoryPanel::setWaiting(bool waiting) {

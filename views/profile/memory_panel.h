@@ -13,11 +13,13 @@
 class QLabel;
 class QStackedWidget;
 class QTableView;
+class QToolButton;
 
 namespace megascope {
 
 class CategoryLegend;
 class MemoryView;
+class MemoryWhatIf;
 
 /// One way to use memory: a plan, a plan that something was changed in, or a measurement.
 struct MemoryRow {
@@ -84,11 +86,20 @@ public:
     [[nodiscard]] MemoryView* view() const { return view_; }
     [[nodiscard]] QTableView* rowTable() const { return rowTable_; }
     [[nodiscard]] QTableView* ownerTable() const { return ownerTable_; }
+    /// The settings of plans that compute again; folded away below the list until someone asks for them.
+    [[nodiscard]] MemoryWhatIf* whatIf() const { return whatIf_; }
+    [[nodiscard]] QToolButton* whatIfButton() const { return whatIfButton_; }
+    [[nodiscard]] int rowOf(const QString& title) const;
 
 signals:
+    /// The panel came into sight.
+    void shown();
     void openRequested();
     void picked(megascope::Pick pick);
     void hovered(megascope::Pick pick);
+
+protected:
+    void showEvent(QShowEvent* event) override;
 
 private:
     void showStep(std::uint32_t step);
@@ -106,6 +117,8 @@ private:
     QLabel* ownerTitle_;
     QLabel* notes_;
     CategoryLegend* legend_;
+    QToolButton* whatIfButton_;
+    MemoryWhatIf* whatIf_;
 };
 
 } // namespace megascope

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "session/assertions.h"
-
+#include "session/profile_export.h"
 #include "views/common/number_text.h"
 
 namespace megascope {
@@ -100,6 +100,17 @@ void RunController::launch(const RunRequest& request, std::size_t testcases, std
     emit started();
 }
 
+void RunController::plan(RunRequest request, std::function<void(std::shared_ptr<const RunReport>)> done) {
+    request.plan_only = true;
+    jobs_->start<RunReport>(
+        QStringLiteral("run-plan"), tr("Planning the run"),
+        [shared = runner_, request = std::move(request)](const CancelToken& cancel, const Progress&) -> Expected<std::shared_ptr<const RunReport>> {
+            MGS_ASSIGN(RunReport report, shared->run(request, {}, cancel));
+            return std::make_shared<const RunReport>(std::move(report));
+        },
+        this, [done = std::move(done)](JobRunner::Result<RunReport> report) { done(report ? *report : nullptr); });
+}
+
 void RunController::stop() {
     if (job_.valid()) jobs_->cancel(job_);
 }
@@ -109,21 +120,20 @@ bool RunController::running() const { return job_.valid() && jobs_->busy(slot); 
 std::shared_ptr<const OprTimes> timesOfRun(const RunReport& report, std::size_t oprs) {
     auto times = std::make_shared<OprTimes>();
     times->seconds.assign(oprs, OprTimes::none);
-    std::size_t iterations = 0;
+    std::size_t measured = 0;
     for (const TestcaseRun& run : report.testcases) {
-        for (const auto& steps : run.steps) {
-            ++iterations;
-            for (const StepRecord& step : steps) {
-                if (!step.opr.valid() || step.opr.index() >= oprs) continue;
-                double& sum = times->seconds[step.opr.index()];
-                sum = (std::isnan(sum) ? 0 : sum) + (step.end - step.kern);
-            }
+        if (run.seconds.empty()) continue; // it failed
+        ++measured;
+        for (const StepRecord& step : run.steps[median_iteration(run)]) {
+            if (!step.opr.valid() || step.opr.index() >= oprs) continue;
+            double& sum = times->seconds[step.opr.index()];
+            sum = (std::isnan(sum) ? 0 : sum) + (step.end - step.kern);
         }
     }
-    if (iterations == 0) return nullptr;
+    if (measured == 0) return nullptr;
     for (double& seconds : times->seconds) {
         if (std::isnan(seconds)) continue;
-        seconds /= static_cast<double>(iterations);
+        seconds /= static_cast<double>(measured);
         times->total += seconds;
     }
     times->of_run = true;

@@ -31,6 +31,9 @@ public:
         double maxerr = 1e-4;
     };
     void startGiven(const RunRequest& request, std::vector<Given> testcases, std::shared_ptr<const Graph> graph);
+    /// Compiles without running, in the background and by the same runner, so that the next run finds its program made. `done` gets
+    /// the report with its plan, or nothing when that failed or a newer request came; a run says why.
+    void plan(RunRequest request, std::function<void(std::shared_ptr<const RunReport>)> done);
     void stop();
     [[nodiscard]] bool running() const;
     [[nodiscard]] const RunRequest& lastRequest() const { return last_; }
@@ -53,8 +56,8 @@ private:
     JobId job_;
 };
 
-/// Mean kernel time per operator over all counted iterations of all testcases. A fused step counts for its first operator.
-/// Null when nothing was measured.
+/// Kernel time per operator in the iteration of median length (session/profile_export.h), which a saved profile and the timeline show,
+/// too; of several testcases the mean of theirs. A fused step counts for its first operator. Null when nothing was measured.
 [[nodiscard]] std::shared_ptr<const OprTimes> timesOfRun(const RunReport& report, std::size_t oprs);
 
 /// By OprId: the operator whose step ran this one, too (the first of a fused step); invalid where it ran by itself.

@@ -35,6 +35,7 @@ private:
     Expected<void> finish_outputs(const Opr& last);
     Expected<void> add_taps(const OprGroup& group);
     void finish_memory();
+    void describe_memory();
     void describe();
 
     [[nodiscard]] bool is_static(const OprGroup& group) const;
@@ -439,7 +440,48 @@ void Planner::finish_memory() {
     plan_->arena_bytes = plan_->description.arena_bytes = memory.bytes;
 }
 
+/// What was placed, for people and profiles: which var lies where, and for how long.
+void Planner::describe_memory() {
+    constexpr std::uint32_t none = 0xffffffffU;
+    std::vector<std::uint32_t> block_of(plan_->values.size(), none); // by root
+    std::vector<PlanBlock>& blocks = plan_->description.blocks;
+    std::uint64_t behind = plan_->arena_bytes;
+    const auto end = static_cast<std::uint32_t>(plan_->steps.empty() ? 0 : plan_->steps.size() - 1);
+    for (std::uint32_t id = 0; id < plan_->values.size(); ++id) {
+        const PlanValue& value = plan_->values[id];
+        const bool output = value.home == PlanValue::Home::output;
+        if (value.root != id || (value.home != PlanValue::Home::arena && !output)) continue;
+        block_of[id] = static_cast<std::uint32_t>(blocks.size());
+        PlanBlock block;
+        block.kind = output ? PlanBlock::Kind::output : PlanBlock::Kind::value;
+        block.bytes = value.layout.bytes(value.dtype, value.shape);
+        block.address = output ? behind : value.offset;
+        if (output) behind += (block.bytes + 63) / 64 * 64;
+        block.first = value.first;
+        block.last = output ? end : value.last;
+        blocks.push_back(std::move(block));
+    }
+    for (std::uint32_t v = 0; v < places_.size(); ++v)
+        for (std::size_t k = 0; k < places_[v].size(); ++k) {
+            const std::uint32_t root = plan_->values[places_[v][k]].root;
+            if (block_of[root] == none) continue;
+            PlanBlock& block = blocks[block_of[root]];
+            if (root != places_[v][k]) {
+                block.sharing.emplace_back(v);
+                continue;
+            }
+            block.var = VarId(v);
+            if (k > 0 && block.kind == PlanBlock::Kind::value) block.kind = PlanBlock::Kind::copy;
+        }
+    for (std::uint32_t i = 0; i < plan_->steps.size(); ++i) {
+        std::size_t scratch = 0;
+        for (const PlanAction& action : plan_->steps[i].actions) scratch = std::max(scratch, action.scratch_bytes);
+        if (scratch > 0) blocks.push_back({PlanBlock::Kind::workspace, {}, {}, plan_->steps[i].scratch_offset, scratch, i, i});
+    }
+}
+
 void Planner::describe() {
+    describe_memory();
     std::vector<std::string>& notes = plan_->description.notes;
     if (request_.options.unfused) notes.emplace_back("Unfused: every operator is its own step and every var exists.");
     const auto winograd = std::ranges::count_if(plan_->description.steps,

@@ -55,6 +55,16 @@ void put_plan(WireWriter& w, const Plan& plan) {
         w.text(step.backend);
         w.text(step.kernel);
     }
+    w.put(static_cast<std::uint32_t>(plan.blocks.size()));
+    for (const PlanBlock& block : plan.blocks) {
+        w.put(static_cast<std::uint8_t>(block.kind));
+        w.put(block.var.value());
+        put_ids(w, block.sharing);
+        w.put(block.address);
+        w.put(block.bytes);
+        w.put(block.first);
+        w.put(block.last);
+    }
     w.put(static_cast<std::uint64_t>(plan.arena_bytes));
     w.put(static_cast<std::uint64_t>(plan.weight_bytes));
     w.put(static_cast<std::uint32_t>(plan.notes.size()));
@@ -67,6 +77,16 @@ Plan get_plan(WireReader& r) {
         step.oprs = get_ids<OprTag>(r);
         step.backend = r.text();
         step.kernel = r.text();
+    }
+    plan.blocks.resize(r.count(33));
+    for (PlanBlock& block : plan.blocks) {
+        block.kind = static_cast<PlanBlock::Kind>(std::min<std::uint8_t>(r.get<std::uint8_t>(), static_cast<std::uint8_t>(PlanBlock::Kind::copy)));
+        block.var = VarId(r.get<std::uint32_t>());
+        block.sharing = get_ids<VarTag>(r);
+        block.address = r.get<std::uint64_t>();
+        block.bytes = r.get<std::uint64_t>();
+        block.first = r.get<std::uint32_t>();
+        block.last = r.get<std::uint32_t>();
     }
     plan.arena_bytes = r.get<std::uint64_t>();
     plan.weight_bytes = r.get<std::uint64_t>();
@@ -213,6 +233,7 @@ Expected<void> send_request(Channel& channel, std::uint64_t run, const RunReques
     put_ids(w, request.keep);
     w.put(request.warmup);
     w.put(request.iterations);
+    w.flag(request.plan_only);
     return channel.send(MessageType::run, w, tensors);
 }
 
@@ -243,6 +264,7 @@ Expected<NumberedRequest> read_request(const Message& message) {
     request.keep = get_ids<VarTag>(r);
     request.warmup = r.get<std::uint32_t>();
     request.iterations = r.get<std::uint32_t>();
+    request.plan_only = r.flag();
     if (message.type != MessageType::run || !r.complete()) return malformed("run");
     return numbered;
 }

@@ -45,6 +45,7 @@ RunReport example_report(std::int64_t elements) {
     report.backend = "cpu";
     report.threads = 2;
     report.plan.steps = {{{OprId(3U), OprId(4U)}, "cpu", "conv"}, {{OprId(5U)}, "reference", "plain loops"}};
+    report.plan.blocks = {{PlanBlock::Kind::value, VarId(4U), {VarId(5U), VarId(7U)}, 64, 100, 0, 1}, {PlanBlock::Kind::workspace, {}, {}, 192, 30, 1, 1}};
     report.plan.arena_bytes = 123;
     report.plan.notes = {"a note"};
     TestcaseRun run;
@@ -99,6 +100,12 @@ private slots:
         const RunReport& got = *result->report;
         QCOMPARE(got.plan.steps[0].oprs.size(), std::size_t(2));
         QCOMPARE(got.plan.steps[1].kernel, std::string("plain loops"));
+        QCOMPARE(got.plan.blocks.size(), std::size_t(2));
+        QCOMPARE(got.plan.blocks[0].sharing, (std::vector<VarId>{VarId(5U), VarId(7U)}));
+        QCOMPARE(got.plan.blocks[0].address, 64U);
+        QCOMPARE(got.plan.blocks[1].kind, PlanBlock::Kind::workspace);
+        QVERIFY(!got.plan.blocks[1].var.valid());
+        QCOMPARE(got.plan.blocks[1].first, 1U);
         QCOMPARE(got.plan.notes[0], std::string("a note"));
         const TestcaseRun& run = got.testcases[0];
         QVERIFY(to_stored(run.outputs[0].ref()) == to_stored(sent.testcases[0].outputs[0].ref()));

@@ -9,6 +9,8 @@
 #include "format/reader.h"
 #include "profile/graph_profile_reader.h"
 #include "profile/graph_profile_writer.h"
+#include "profile/profile_analysis.h"
+#include "session/memory_sources.h"
 #include "session/profile_export.h"
 
 using namespace megascope;
@@ -43,7 +45,7 @@ private slots:
         const auto model = read_model(*file);
         QVERIFY(model);
         const Graph& graph = *(*model)->main().graph;
-        profile_ = profile_of_run(graph, infer_graph(graph), run->testcases[0].steps[0]);
+        profile_ = profile_of_run(graph, infer_graph(graph), run->testcases[0].steps[0], &run->plan);
         text_ = write_graph_profile(*profile_);
         QJsonParseError error;
         json_ = QJsonDocument::fromJson(QByteArray::fromStdString(text_), &error).object();
@@ -144,6 +146,88 @@ private slots:
             QCOMPARE(footprint["param"]["mode"].toString(), QString("CROSS_CORRELATION"));
         }
         QCOMPARE(convolutions, 2);
+    }
+
+    // What profile_analyze's --input-dtype asks: `mem_plan.layout.dtype` of the inputs, which has to be there for all that have a value.
+    void varsSayWhereTheyLay() {
+        const QJsonObject vars = exec()["var"].toObject();
+        const QJsonObject chunks = exec()["mem_chunk"].toObject();
+        QVERIFY(!chunks.isEmpty());
+        for (const QString& id : chunks.keys()) {
+            const QJsonObject chunk = chunks[id].toObject();
+            QCOMPARE(keys(chunk), (QSet<QString>{"node_type", "id", "size", "owner_var", "dev_ptr"}));
+            QCOMPARE(chunk["id"].toString(), id);
+            QCOMPARE(id, "chk" + chunk["owner_var"].toString());
+            QVERIFY(chunk["size"].toDouble() > 0);
+            QVERIFY(chunk["dev_ptr"].isDouble() || chunk["dev_ptr"].isNull());
+        }
+        std::size_t asked = 0;
+        for (const QString& id : sequenceIds()) {
+            const QJsonObject opr = exec()["operator"][id].toObject();
+            for (const QJsonValue& input : opr["input"].toArray()) {
+                const QJsonObject var = vars[input.toString()].toObject();
+                const QJsonObject plan = var["mem_plan"].toObject();
+                if (var["static_infer_tags"]["VALUE"]["infer_type"].toString() == "RT_STATIC") continue; // computed from shapes: it lies nowhere
+                QVERIFY2(!plan.isEmpty(), qPrintable(opr["name"].toString() + " reads " + var["name"].toString()));
+                QCOMPARE(keys(plan), (QSet<QString>{"mem_chunk_id", "layout", "offset_byte"}));
+                QCOMPARE(keys(plan["layout"].toObject()), (QSet<QString>{"shape", "stride", "dtype"}));
+                QVERIFY(chunks.contains(plan["mem_chunk_id"].toString()));
+                QCOMPARE(plan["layout"]["shape"].toArray(), var["static_infer_tags"]["SHAPE"]["inferred_result"].toArray());
+                ++asked;
+            }
+        }
+        QVERIFY(asked > 10);
+    }
+
+    // MegEngine profiled the same dump by itself: the same operators have float32 inputs (int32 ones are shapes, which nobody keeps).
+    void inputDtypesFindTheOperatorsThatMegEngineFinds() {
+        RunRequest request;
+        request.model = MEGASCOPE_TEST_DATA "/run/lenet.test.mge";
+        request.testcases = {0};
+        request.unfused = true; // as MegEngine ran it
+        const auto run = make_local_runner()->run(request, {}, {});
+        QVERIFY(run);
+        const auto model = read_model(*MappedFile::open(request.model));
+        QVERIFY(model);
+        const Graph& graph = *(*model)->main().graph;
+        const auto own = profile_of_run(graph, infer_graph(graph), run->testcases[0].steps[0], &run->plan);
+        const std::string json = write_graph_profile(*own);
+        const auto again = read_graph_profile(std::as_bytes(std::span(json)));
+        const auto file = MappedFile::open(MEGASCOPE_TEST_DATA "/profile/lenet_lar_profile.json");
+        QVERIFY(again && file);
+        const auto genuine = read_graph_profile((*file)->bytes());
+        QVERIFY(genuine);
+        const auto types = [](const GraphProfile& profile, const char* dtype) {
+            AnalysisQuery query;
+            query.input_dtype = dtype;
+            QStringList found;
+            const auto rows = analyze(profile, query);
+            if (!rows) return found;
+            for (const AnalysisRow& row : *rows) found << QString::fromStdString(row.type);
+            found.sort();
+            return found;
+        };
+        QVERIFY(types(**genuine, "Float32").size() >= 10);
+        // The unfused plan runs what MegEngine infers without running, here the shape of an image.
+        QStringList ours = types(**again, "Float32");
+        ours.removeAll("GetVarShape");
+        QCOMPARE(ours, types(**genuine, "Float32"));
+        QVERIFY(types(**again, "Int8").isEmpty());
+    }
+
+    // Memory of the same profile: what the plan says of values, again.
+    void memoryOfTheProfileIsThatOfTheRun() {
+        const auto map = memory_of_profile(*profile_);
+        QVERIFY(map.has_value());
+        QVERIFY(map->placed);
+        QVERIFY(!map->blocks.empty());
+        for (std::size_t i = 0; i < map->blocks.size(); ++i)
+            for (std::size_t k = 0; k < i; ++k) {
+                const MemoryBlock& a = map->blocks[i];
+                const MemoryBlock& b = map->blocks[k];
+                QVERIFY2(a.last < b.first || b.last < a.first || a.address + a.bytes <= b.address || b.address + b.bytes <= a.address,
+                         qPrintable(QString::fromStdString(a.name + " and " + b.name)));
+            }
     }
 
     // The text form: "{ " before the first item, " " behind each separator, as MegEngine's writer does without indentation.

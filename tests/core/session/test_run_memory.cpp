@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "exec/backend.h"
+#include "exec/memory/plan_map.h"
 #include "format/reader.h"
 #include "session/assertions.h"
 #include "session/inputs.h"
@@ -64,6 +65,27 @@ private slots:
         const auto weights = static_cast<double>((*program)->plan().weight_bytes);
         const auto arena = static_cast<double>((*program)->plan().arena_bytes);
         QVERIFY(arena > 0);
+        // The map of the plan, which the memory view shows: its blocks fill the arena, and its outputs are those that came.
+        const MemoryMap map = map_of_plan(*graph, infer_graph(*graph), (*program)->plan());
+        QVERIFY(!map.blocks.empty());
+        double end = 0, behind = 0;
+        for (const PlanBlock& block : (*program)->plan().blocks) {
+            if (block.kind == PlanBlock::Kind::output) behind += static_cast<double>(block.bytes);
+            else end = std::max(end, static_cast<double>((block.address + block.bytes + 63) / 64 * 64));
+        }
+        QCOMPARE(end, arena);
+        QCOMPARE(behind, outputs);
+        QCOMPARE(static_cast<double>(map.weight_bytes), weights);
+        QVERIFY(static_cast<double>(map.area) <= arena + outputs);
+        QVERIFY(map.peak <= map.area);
+        // Two blocks that are there at the same step have different bytes.
+        for (std::size_t i = 0; i < map.blocks.size(); ++i)
+            for (std::size_t k = 0; k < i; ++k) {
+                const MemoryBlock& a = map.blocks[i];
+                const MemoryBlock& b = map.blocks[k];
+                QVERIFY2(a.last < b.first || b.last < a.first || a.address + a.bytes <= b.address || b.address + b.bytes <= a.address,
+                         qPrintable(QString::fromStdString(a.name + " and " + b.name)));
+            }
         // 32 KiB for the lists and results of a run, which do not grow with what it computes.
         QVERIFY2(arena + more <= 1.1 * (arena + outputs) + 32768, qPrintable(QString("arena %1, run %2 more, outputs %3").arg(arena).arg(more).arg(outputs)));
         // Beside its data every kernel has code and descriptors of its own, 30 to 60 KiB: for a tiny net more than its weights.
