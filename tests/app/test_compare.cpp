@@ -9,6 +9,7 @@
 
 #include "app/gui/compare_controller.h"
 #include "app/gui/main_window.h"
+#include "tests/app/own_settings.h"
 #include "tests/views/sample_model.h"
 #include "views/common/error_bar.h"
 #include "views/graph/graph_diff_view.h"
@@ -34,9 +35,7 @@ private:
 
 private slots:
     void initTestCase() {
-        QSettings::setDefaultFormat(QSettings::IniFormat);
-        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings_.path());
-        QCoreApplication::setOrganizationName("MegascopeTest");
+        QVERIFY(settings_.take());
         plain_ = QStringLiteral(MEGASCOPE_TEST_DATA "/format/smallcnn.v1_allnames.mge");
         fused_ = QStringLiteral(MEGASCOPE_TEST_DATA "/format/smallcnn.v1_nchw88_fuse.mge");
     }
@@ -139,7 +138,7 @@ private slots:
     }
 
 private:
-    QTemporaryDir settings_;
+    OwnSettings settings_;
     QString plain_, fused_;
 };
 

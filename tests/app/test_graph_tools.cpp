@@ -12,6 +12,7 @@
 #include "app/gui/graph_export_controller.h"
 #include "app/gui/main_window.h"
 #include "graph/traversal.h"
+#include "tests/app/own_settings.h"
 #include "tests/views/sample_model.h"
 #include "views/common/error_bar.h"
 #include "views/graph/execution_order_view.h"
@@ -36,9 +37,7 @@ private:
 
 private slots:
     void initTestCase() {
-        QSettings::setDefaultFormat(QSettings::IniFormat);
-        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings_.path());
-        QCoreApplication::setOrganizationName("MegascopeTest");
+        QVERIFY(settings_.take());
         sample_ = QString::fromStdString(samplePath("resnet18_w4.test.mge"));
     }
     void init() { QSettings().clear(); }
@@ -169,7 +168,7 @@ private slots:
     }
 
 private:
-    QTemporaryDir settings_;
+    OwnSettings settings_;
     QString sample_;
 };
 

@@ -30,6 +30,7 @@
 #include "views/table/var_table_model.h"
 #include "views/tensor/tensor_view.h"
 #include "views/testcase/testcase_panel.h"
+#include "tests/app/own_settings.h"
 #include "tests/views/sample_model.h"
 
 using namespace megascope;
@@ -54,10 +55,7 @@ class MainWindowTest : public QObject {
     Q_OBJECT
 private slots:
     void initTestCase() {
-        QVERIFY(settings_.isValid());
-        QSettings::setDefaultFormat(QSettings::IniFormat);
-        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings_.path());
-        QCoreApplication::setOrganizationName("MegascopeTest");
+        QVERIFY(settings_.take());
         sample_ = QString::fromStdString(samplePath("resnet18_w4.test.mge"));
     }
     void init() { QSettings().clear(); }
@@ -417,7 +415,7 @@ private slots:
     }
 
 private:
-    QTemporaryDir settings_;
+    OwnSettings settings_;
     QString sample_;
 };
 

@@ -16,6 +16,7 @@
 #include "views/profile/report_table_view.h"
 #include "views/profile/timeline_panel.h"
 #include "views/table/table_page.h"
+#include "tests/app/own_settings.h"
 #include "tests/views/sample_model.h"
 
 using namespace megascope;
@@ -30,10 +31,7 @@ class ProfileCompareWindowTest : public QObject {
     Q_OBJECT
 private slots:
     void initTestCase() {
-        QVERIFY(settings_.isValid());
-        QSettings::setDefaultFormat(QSettings::IniFormat);
-        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings_.path());
-        QCoreApplication::setOrganizationName("MegascopeTest");
+        QVERIFY(settings_.take());
     }
     void init() { QSettings().clear(); }
 
@@ -184,7 +182,7 @@ private slots:
     }
 
 private:
-    QTemporaryDir settings_;
+    OwnSettings settings_;
 };
 
 QTEST_MAIN(ProfileCompareWindowTest)

@@ -9,6 +9,7 @@
 #include <QtTest>
 
 #include "app/gui/main_window.h"
+#include "tests/app/own_settings.h"
 #include "tests/views/sample_model.h"
 #include "views/common/error_bar.h"
 #include "views/profile/budget_curve_view.h"
@@ -26,10 +27,7 @@ class ProfileViewsTest : public QObject {
     Q_OBJECT
 private slots:
     void initTestCase() {
-        QVERIFY(settings_.isValid());
-        QSettings::setDefaultFormat(QSettings::IniFormat);
-        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings_.path());
-        QCoreApplication::setOrganizationName("MegascopeTest");
+        QVERIFY(settings_.take());
     }
     void init() {
         QSettings().clear();
@@ -193,7 +191,7 @@ private:
         QTRY_VERIFY(window_->settled());
     }
 
-    QTemporaryDir settings_;
+    OwnSettings settings_;
     std::unique_ptr<MainWindow> window_;
 };
 

@@ -12,6 +12,7 @@
 #include "app/gui/run_record_page.h"
 #include "format/reader.h"
 #include "tensor/npy.h"
+#include "tests/app/own_settings.h"
 #include "tests/views/sample_model.h"
 #include "views/common/error_bar.h"
 #include "views/profile/report_table_view.h"
@@ -31,10 +32,7 @@ class RunRecordTest : public QObject {
     Q_OBJECT
 private slots:
     void initTestCase() {
-        QVERIFY(settings_.isValid());
-        QSettings::setDefaultFormat(QSettings::IniFormat);
-        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings_.path());
-        QCoreApplication::setOrganizationName("MegascopeTest");
+        QVERIFY(settings_.take());
     }
     void init() {
         QSettings().clear();
@@ -235,7 +233,7 @@ private:
         QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(index).center());
     }
 
-    QTemporaryDir settings_;
+    OwnSettings settings_;
     std::unique_ptr<MainWindow> window_;
     RunRecordPage* page_ = nullptr;
 };

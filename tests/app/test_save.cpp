@@ -12,6 +12,7 @@
 #include "app/gui/save_controller.h"
 #include "base/mapped_file.h"
 #include "format/reader.h"
+#include "tests/app/own_settings.h"
 #include "tests/views/sample_model.h"
 #include "views/common/error_bar.h"
 
@@ -39,10 +40,7 @@ class SaveTest : public QObject {
     Q_OBJECT
 private slots:
     void initTestCase() {
-        QVERIFY(settings_.isValid());
-        QSettings::setDefaultFormat(QSettings::IniFormat);
-        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings_.path());
-        QCoreApplication::setOrganizationName("MegascopeTest");
+        QVERIFY(settings_.take());
         sample_ = QString::fromStdString(samplePath("resnet18_w4.test.mge"));
     }
     void init() { QSettings().clear(); }
@@ -192,7 +190,7 @@ private:
         return dialog && QTest::qWaitForWindowActive(dialog) ? dialog : nullptr;
     }
 
-    QTemporaryDir settings_;
+    OwnSettings settings_;
     QString sample_;
 };
 

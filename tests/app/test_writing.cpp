@@ -7,13 +7,13 @@
 #include <QPushButton>
 #include <QSettings>
 #include <QTableView>
-#include <QTemporaryDir>
 #include <QTimer>
 #include <QtTest>
 
 #include "app/gui/compare_controller.h"
 #include "app/gui/dump_controller.h"
 #include "app/gui/main_window.h"
+#include "tests/app/own_settings.h"
 #include "tests/views/sample_model.h"
 #include "views/common/error_bar.h"
 #include "views/graph/graph_diff_view.h"
@@ -25,7 +25,7 @@ using namespace megascope;
 class WritingTest : public QObject {
     Q_OBJECT
 
-    QTemporaryDir settings_;
+    OwnSettings settings_;
     std::unique_ptr<MainWindow> window_;
 
     static void answer(QMessageBox::StandardButton button) {
@@ -37,10 +37,7 @@ class WritingTest : public QObject {
 
 private slots:
     void initTestCase() {
-        QVERIFY(settings_.isValid());
-        QSettings::setDefaultFormat(QSettings::IniFormat);
-        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings_.path());
-        QCoreApplication::setOrganizationName("MegascopeTest");
+        QVERIFY(settings_.take());
     }
     void init() {
         QSettings().clear();
