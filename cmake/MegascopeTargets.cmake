@@ -16,7 +16,8 @@ if(MEGASCOPE_MOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 find_program(MEGASCOPE_CCACHE ccache)
 if(MEGASCOPE_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${MEGASCOPE_CCACHE})
+  # Without these ccache leaves alone whatever uses a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${MEGASCOPE_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${MEGASCOPE_CCACHE})
 endif()
 
