@@ -36,7 +36,11 @@ CompareController::CompareController(JobRunner* jobs, DocumentController* docume
     stack_->addWidget(nothing);
     stack_->setCurrentIndex(1);
 
-    connect(view_, &GraphDiffView::compared, this, [this] { model_->setDifferences(view_->differences(), left_->graph, right_->graph); });
+    connect(view_, &GraphDiffView::compared, this, [this, same] {
+        same->setSentence(tr("Nothing differs: both graphs have the same operators, params, values and connections."));
+        model_->setDifferences(view_->differences(), left_->graph, right_->graph);
+    });
+    connect(this, &CompareController::activeChanged, same, [same] { same->setSentence(tr("What differs between both graphs appears here.")); });
     connect(table_->view()->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
         if (!following_ && current.isValid()) view_->showDifference(static_cast<std::size_t>(current.data(TableModel::SourceRowRole).toInt()));
     });

@@ -110,7 +110,7 @@ std::string graph_as_dot(const GraphStructure& structure) {
     return out + "}\n";
 }
 
-std::string graph_as_json(const GraphStructure& structure) {
+std::string graph_as_json(const GraphStructure& structure, const GraphInfo* info) {
     const Graph& graph = *structure.graph;
     const GroupTree& tree = *structure.groups;
     std::string out = "{\"operators\":[";
@@ -132,16 +132,18 @@ std::string graph_as_json(const GraphStructure& structure) {
         if (v.id.value()) out += ',';
         out += "\n{\"id\":" + std::to_string(v.id.value()) + ",\"name\":";
         append_json(out, v.name);
+        const std::optional<Shape>& shape = info && info->var(v.id).shape ? info->var(v.id).shape : v.shape;
+        const std::optional<DType>& dtype = info && info->var(v.id).dtype ? info->var(v.id).dtype : v.dtype;
         out += ",\"shape\":";
-        if (v.shape) {
+        if (shape) {
             out += '[';
-            for (std::size_t i = 0; i < v.shape->ndim(); ++i) out += (i ? "," : "") + std::to_string((*v.shape)[i]);
+            for (std::size_t i = 0; i < shape->ndim(); ++i) out += (i ? "," : "") + std::to_string((*shape)[i]);
             out += ']';
         } else {
             out += "null";
         }
         out += ",\"dtype\":";
-        if (v.dtype) append_json(out, v.dtype->name());
+        if (dtype) append_json(out, dtype->name());
         else out += "null";
         out += "}";
     }

@@ -4,6 +4,7 @@
 
 #include "graph/graph.h"
 #include "layout/graph_scene.h"
+#include "opr/infer.h"
 
 namespace megascope {
 
@@ -14,7 +15,8 @@ namespace megascope {
 
 /// {"operators": [{"id", "type", "name", "inputs": [var ids], "outputs": [var ids], "group"}], "vars": [{"id", "name", "shape",
 /// "dtype"}], "inputs": [operator ids], "outputs": [var ids], "groups": [{"id", "parent", "title", "path"}]}.
-/// Missing names are "", unknown shapes and dtypes null, no group null.
-[[nodiscard]] std::string graph_as_json(const GraphStructure& structure);
+/// Missing names are "", unknown shapes and dtypes null, no group null. What the file does not say about a var, `info` may; null:
+/// only what the file says.
+[[nodiscard]] std::string graph_as_json(const GraphStructure& structure, const GraphInfo* info = nullptr);
 
 } // namespace megascope

@@ -119,7 +119,7 @@ Expected<void> export_graph(const GraphDrawing& drawing, const QString& path, do
     } else {
         progress.report("writing", 0, 0);
         const GraphStructure& structure = *drawing.picture->scene.structure;
-        const QByteArray text = QByteArray::fromStdString(suffix == QLatin1String("json") ? graph_as_json(structure) : graph_as_dot(structure));
+        const QByteArray text = QByteArray::fromStdString(suffix == QLatin1String("json") ? graph_as_json(structure, drawing.picture->info.get()) : graph_as_dot(structure));
         if (file.write(text) != text.size()) return cannot_write(path, file.errorString());
     }
     if (!written) return cancel.cancelled() ? CancelToken::error() : cannot_write(path, file.errorString());

@@ -382,6 +382,13 @@ private slots:
         const std::string json = graph_as_json(*s);
         QVERIFY(json.find("da\\\"ta\\\\\\u000a") != std::string::npos);
         QVERIFY(json.find("bad \xef\xbf\xbd byte \xe4\xb8\xad") != std::string::npos);
+        // Nothing says a shape; what was inferred does.
+        QVERIFY(json.find("\"shape\":null") != std::string::npos);
+        GraphInfo info;
+        info.vars.resize(s->graph->vars().size());
+        info.vars[0].shape = Shape{2, 3};
+        info.vars[0].dtype = DType(DTypeId::int32);
+        QVERIFY(graph_as_json(*s, &info).find("\"shape\":[2,3],\"dtype\":\"int32\"") != std::string::npos);
         const std::string dot = graph_as_dot(*s);
         QVERIFY(dot.find("da\\\"ta\\\\ ") != std::string::npos);
         QVERIFY(dot.find("n0 -> n1") != std::string::npos);
