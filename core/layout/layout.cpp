@@ -1,6 +1,5 @@
 #include "layout/layout.h"
 
-#include <cmath>
 #include <string>
 #include <utility>
 
@@ -11,16 +10,24 @@ namespace megascope {
 
 namespace {
 
+/// Far beyond what is ever drawn, and small enough that sums and products of sizes stay exact.
+constexpr double largest_size = 1e9;
+
+bool is_size(double size) { return size >= 0 && size <= largest_size; } // not a NaN either
+
 Expected<void> check(const LayoutInput& input) {
     const auto count = static_cast<std::int64_t>(input.clusters.size());
-    for (std::size_t i = 0; i < input.clusters.size(); ++i)
+    for (std::size_t i = 0; i < input.clusters.size(); ++i) {
+        if (!is_size(input.clusters[i].header) || !is_size(input.clusters[i].min_width))
+            return fail(ErrorCode::invalid_argument, "Cluster " + std::to_string(i) + " of the layout has a title without a usable size.");
         if (input.clusters[i].parent >= static_cast<std::int64_t>(i) || input.clusters[i].parent < -1)
             return fail(ErrorCode::invalid_argument, "Cluster " + std::to_string(i) + " of the layout has parent " +
                                                          std::to_string(input.clusters[i].parent) + ", which does not come before it.");
+    }
     for (std::size_t i = 0; i < input.nodes.size(); ++i) {
         const LayoutNode& n = input.nodes[i];
-        if (!std::isfinite(n.width) || !std::isfinite(n.height) || n.width < 0 || n.height < 0)
-            return fail(ErrorCode::invalid_argument, "Node " + std::to_string(i) + " of the layout has no finite size.");
+        if (!is_size(n.width) || !is_size(n.height))
+            return fail(ErrorCode::invalid_argument, "Node " + std::to_string(i) + " of the layout has no usable size.");
         if (n.cluster < -1 || n.cluster >= count)
             return fail(ErrorCode::invalid_argument, "Node " + std::to_string(i) + " of the layout lies in cluster " +
                                                          std::to_string(n.cluster) + ", which does not exist.");

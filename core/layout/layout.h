@@ -103,7 +103,7 @@ struct LayoutResult {
 };
 
 /// Lays the graph out. Blocking, any thread, deterministic. Errors: cancelled; invalid_argument for indices out of range, a
-/// cluster whose parent does not come before it, sizes that are not finite, or too many nodes for Graphviz; unsupported when
+/// cluster whose parent does not come before it, sizes that are not between 0 and 10⁹, or too many nodes for Graphviz; unsupported when
 /// Graphviz has no dot plugin. A layout with Graphviz cannot be stopped while it runs and waits for others of its kind.
 [[nodiscard]] Expected<LayoutResult> run_layout(const LayoutInput& input, const LayoutOptions& options = {},
                                                 const CancelToken& cancel = {}, const Progress& progress = {});

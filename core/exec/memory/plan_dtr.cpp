@@ -24,6 +24,12 @@ private:
         double time = 0;
         double bytes = 0;
     };
+    /// A piece that is being looked at, and how far.
+    struct Open {
+        std::uint32_t piece = 0;
+        std::size_t next = 0;   ///< among the inputs of what made it, or among its uses
+        std::size_t output = 0; ///< of that use
+    };
 
     void make_room(std::size_t bytes) override {
         while (!frozen() && !cancel_.cancelled() && in_use() + bytes >= config_.eviction_threshold) {
@@ -55,37 +61,71 @@ private:
         return best;
     }
 
+    // Chains of dropped values are as long as the graph is deep, so neither of these recurses.
+
     /// Computing the piece again, with all dropped values that it needs. Time is estimated by the bytes that operators touch.
     Again before(std::uint32_t piece) {
-        if (stamp_back_[piece] == stamp_) return {back_[piece], memory_[piece]};
-        stamp_back_[piece] = stamp_;
-        const MemoryModel::Piece& what = model().piece(piece);
-        const MemoryModel::Step& step = model().order[what.made];
-        Again sum{step.traffic / 1e8, static_cast<double>(what.bytes)};
-        for (const std::uint32_t input : step.inputs) {
-            if (resident(input) || input == piece) continue;
-            const Again more = before(input);
-            sum.time += more.time;
-            sum.bytes += more.bytes;
+        const auto enter = [&](std::uint32_t p) {
+            const MemoryModel::Piece& what = model().piece(p);
+            stamp_back_[p] = stamp_;
+            back_[p] = model().order[what.made].traffic / 1e8;
+            memory_[p] = static_cast<double>(what.bytes);
+            open_.push_back({p});
+        };
+        if (stamp_back_[piece] != stamp_) enter(piece);
+        while (!open_.empty()) {
+            Open& top = open_.back();
+            const auto& inputs = model().order[model().piece(top.piece).made].inputs;
+            if (top.next == inputs.size()) {
+                open_.pop_back();
+                continue;
+            }
+            const std::uint32_t input = inputs[top.next];
+            if (!resident(input) && input != top.piece) {
+                if (stamp_back_[input] != stamp_) {
+                    enter(input);
+                    continue; // and come back to it
+                }
+                back_[top.piece] += back_[input];
+                memory_[top.piece] += memory_[input];
+            }
+            ++top.next;
         }
-        back_[piece] = sum.time;
-        memory_[piece] = sum.bytes;
-        return sum;
+        return {back_[piece], memory_[piece]};
     }
 
     /// How many dropped values behind it need the piece, itself included.
     double behind(std::uint32_t piece) {
-        if (stamp_front_[piece] == stamp_) return front_[piece];
-        stamp_front_[piece] = stamp_;
-        front_[piece] = 1;
-        double sum = 1;
-        for (const std::uint32_t use : model().piece(piece).uses) {
-            if (use >= position()) break;
-            for (const std::uint32_t out : model().order[use].outputs)
-                if (out != piece && !resident(out) && next_use(out) != MemoryModel::none) sum += behind(out);
+        const auto enter = [&](std::uint32_t p) {
+            stamp_front_[p] = stamp_;
+            front_[p] = 1;
+            open_.push_back({p});
+        };
+        if (stamp_front_[piece] != stamp_) enter(piece);
+        while (!open_.empty()) {
+            Open& top = open_.back();
+            const auto& uses = model().piece(top.piece).uses;
+            if (top.next == uses.size() || uses[top.next] >= position()) {
+                open_.pop_back();
+                continue;
+            }
+            const auto& outputs = model().order[uses[top.next]].outputs;
+            if (top.output == outputs.size()) {
+                ++top.next;
+                top.output = 0;
+                continue;
+            }
+            const std::uint32_t out = outputs[top.output];
+            if (out != top.piece && !resident(out) && next_use(out) != MemoryModel::none) {
+                if (stamp_front_[out] != stamp_) {
+                    enter(out);
+                    continue;
+                }
+                front_[top.piece] += front_[out];
+            }
+            ++top.output;
         }
-        front_[piece] = sum;
-        return sum;
+        return front_[piece];
     }
 
     const DtrConfig& config_;
@@ -93,6 +133,7 @@ private:
     std::vector<double> back_, memory_, front_;
     std::vector<std::uint32_t> stamp_back_, stamp_front_;
     std::uint32_t stamp_ = 0;
+    std::vector<Open> open_;
 };
 
 } // namespace

@@ -56,6 +56,18 @@ private slots:
         QCOMPARE(all_backends().front()->name(), std::string_view("cpu"));
     }
 
+    void whatMegEngineWithdrewNobodyRuns_data() { backend_rows(); }
+    void whatMegEngineWithdrewNobodyRuns() {
+        QFETCH(QString, backend);
+        GraphKit kit;
+        Param param = GraphKit::with_enum("Reduce", "data_type", "FLOAT_IO16xC32");
+        param.set("axis", std::int64_t{0});
+        kit.output(kit.opr("Reduce", {kit.input("x", DTypeId::float32, {4, 3})}, {param}));
+        std::string error;
+        (void)run_one(backend.toStdString(), kit.finish(), {floats({4, 3}, std::vector<float>(12, 1))}, &error);
+        QVERIFY2(error.find("was withdrawn by MegEngine.") != std::string::npos, error.c_str());
+    }
+
     void smallPriorityFirstThenTheFreshestThenTheLargerId() {
         GraphKit kit;
         const VarId x = kit.input("x", DTypeId::float32, {4});

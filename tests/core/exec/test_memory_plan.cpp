@@ -9,6 +9,7 @@
 #include "exec/memory/plan.h"
 #include "exec/memory/scheduled_program.h"
 #include "graph_kit.h"
+#include "small_stack.h"
 
 using namespace megascope;
 using namespace megascope::test;
@@ -100,6 +101,7 @@ private slots:
     void lower_bound_saves_computation();
     void dtr_keeps_its_threshold();
     void dtr_respects_the_minimum_size();
+    void dtr_goes_through_deep_graphs();
     void random_operators_run_once();
     void views_share_their_bytes();
 };
@@ -246,6 +248,25 @@ void TestMemoryPlan::dtr_respects_the_minimum_size() {
     QVERIFY(all && none);
     QVERIFY(all->extra_steps > 0);
     QCOMPARE(none->extra_steps, std::size_t(0));
+}
+
+/// All values of a long chain are dropped, and are read again at the end.
+void TestMemoryPlan::dtr_goes_through_deep_graphs() {
+    constexpr int depth = 700;
+    GraphKit kit;
+    std::vector<VarId> chain{kit.input("x", DTypeId::float32, {256})};
+    for (int i = 0; i < depth; ++i) chain.push_back(kit.elemwise("RELU", {chain.back()}));
+    VarId sum = chain.back();
+    for (int i = 1; i < depth; ++i) sum = kit.elemwise("ADD", {sum, chain[static_cast<std::size_t>(i)]}, 1);
+    kit.output(sum);
+    const auto graph = kit.finish();
+    std::optional<MemoryPlanResult> plan;
+    on_a_small_stack(48 * 1024, [&] {
+        if (auto made = plan_dtr(*graph, {}, {.eviction_threshold = 32 * 1024, .evictee_minimum_size = 1024}, {})) plan = std::move(*made);
+    });
+    QVERIFY(plan);
+    QCOMPARE(check(*graph, *plan, {}), QString());
+    QVERIFY(plan->extra_steps > 0);
 }
 
 void TestMemoryPlan::random_operators_run_once() {

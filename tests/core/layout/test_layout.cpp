@@ -63,7 +63,7 @@ private slots:
 
     void badInputIsASentence_data() {
         QTest::addColumn<int>("what");
-        for (int i = 0; i < 5; ++i) QTest::newRow(qPrintable(QString::number(i))) << i;
+        for (int i = 0; i < 8; ++i) QTest::newRow(qPrintable(QString::number(i))) << i;
     }
     void badInputIsASentence() {
         QFETCH(int, what);
@@ -73,6 +73,9 @@ private slots:
         if (what == 2) input.nodes[1].width = std::numeric_limits<double>::quiet_NaN();
         if (what == 3) input.clusters.push_back({0});
         if (what == 4) input.nodes[1].height = -1;
+        if (what == 5) input.clusters.push_back({-1, std::numeric_limits<double>::quiet_NaN()});
+        if (what == 6) input.clusters.push_back({-1, 20, std::numeric_limits<double>::infinity()});
+        if (what == 7) input.nodes[1].width = 1e300; // sums of such sizes are infinite
         const auto r = run_layout(input);
         QVERIFY(!r);
         QCOMPARE(r.error().code, ErrorCode::invalid_argument);

@@ -193,7 +193,7 @@ std::optional<CpuKernelChoice> build_reduce(const CpuContext& context, const Cpu
     const CpuValueInfo& dst = view.outputs[0];
     const std::int64_t mode = opr.param().integer("mode");
     if (src.dtype.id != DTypeId::float32 || dst.dtype.id != DTypeId::float32 || mode < 0 || mode > 5) return std::nullopt;
-    if (src.shape.elements() == 0) return std::nullopt;
+    if (src.shape.elements() == 0 || opr.param().enum_name("data_type") == "FLOAT_IO16xC32") return std::nullopt;
     // The result has the source's axes with size 1 where it is reduced, or is one element, or (target shape) has fewer axes.
     const std::optional<Shape> joined = broadcast(src.shape, dst.shape);
     if (!joined || *joined != src.shape) return std::nullopt;
