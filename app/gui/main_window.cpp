@@ -262,7 +262,7 @@ void MainWindow::connectViews() {
     connect(runs_, &RunController::finished, this, &MainWindow::runFinished);
     connect(runs_, &RunController::failed, this, &MainWindow::runFailed);
     connect(documents_, &DocumentController::changedOnDisk, this, &MainWindow::sayChanged);
-    connect(testcaseEdits_, &TestcaseDocument::failed, this, [this] { documents_->modelIsCurrent(); }); // perhaps that is why
+    connect(testcaseEdits_, &TestcaseDocument::failed, this, [this] { static_cast<void>(documents_->modelIsCurrent()); }); // perhaps that is why
     connect(testcases_->editor(), &InputsEditor::edited, this, [this] {
         values_.forgetOwnInputs();
         inspector_->clearValue();

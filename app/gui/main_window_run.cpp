@@ -306,7 +306,7 @@ void MainWindow::runFailed(const Error& error) {
     // A worker that died left everything here as it was: one can just run again.
     error_->showMessage(ErrorBar::Severity::error, sentence, {}, error.code == ErrorCode::worker_died ? tr("Run again") : QString());
     barAction_ = [this] { launch(runs_->lastRequest()); };
-    documents_->modelIsCurrent(); // a file that changed is what stopped it, and reloading helps
+    static_cast<void>(documents_->modelIsCurrent()); // a file that changed is what stopped it, and reloading helps
     if (!error.where.empty()) selectByName(text(error.where));
 }
 

@@ -148,7 +148,7 @@ Expected<void> GraphV1::read_outputs(const FlatTable& graph, GraphBuilder& build
 void GraphV1::check_hash(const FlatVector& outputs) {
     stored_.hash_matches = graph_hash(reader_.bytes().subspan(outputs.present ? outputs.position - 4 : 0)) == stored_.hash;
     if (!stored_.hash_matches)
-        context_.warnings.push_back("The graph's hash does not fit its content: it was changed or damaged after it was written.");
+        context_.warnings.emplace_back("The graph's hash does not fit its content: it was changed or damaged after it was written.");
 }
 
 void GraphV1::read_metadata(const FlatTable& table) {

@@ -93,10 +93,9 @@ std::vector<std::byte> write_packed_model(const PackedModel& packed) {
     flatbuffers::FlatBufferBuilder fbb;
     const auto models = create_models(fbb, packed);
     fbb.Finish(pack::CreatePackModel(fbb, models));
-    std::vector<std::byte> bytes(tag.size());
+    std::vector<std::byte> bytes(tag.size() + fbb.GetSize());
     std::memcpy(bytes.data(), tag.data(), tag.size());
-    const auto* buffer = reinterpret_cast<const std::byte*>(fbb.GetBufferPointer());
-    bytes.insert(bytes.end(), buffer, buffer + fbb.GetSize());
+    std::memcpy(bytes.data() + tag.size(), fbb.GetBufferPointer(), fbb.GetSize());
     return bytes;
 }
 

@@ -137,7 +137,7 @@ std::shared_ptr<const Timeline> timeline_of(std::shared_ptr<const GraphProfile> 
     }
     timeline->warnings = profile->warnings;
     if (timeline->rows.size() > 1)
-        timeline->warnings.push_back("Device and host clocks have different origins: each row of the timeline starts at its own first record.");
+        timeline->warnings.emplace_back("Device and host clocks have different origins: each row of the timeline starts at its own first record.");
     if (crossing) timeline->warnings.push_back(std::to_string(crossing) + " records overlap on their comp node or thread.");
     return timeline;
 }

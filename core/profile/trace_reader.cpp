@@ -183,7 +183,7 @@ Expected<std::shared_ptr<const TraceEvents>> read_trace(std::shared_ptr<const Ma
         if (mark.events == 0 && builder.mark().events != 0) builder.reserve(builder.mark().events * (text.size() / (cut - at) + 1));
         at = skip_space(text, cut);
     }
-    if (!closed) events->warnings.push_back("The file ends inside the list of events; what was complete is shown.");
+    if (!closed) events->warnings.emplace_back("The file ends inside the list of events; what was complete is shown.");
     events->complete = closed;
     builder.finish();
     return std::shared_ptr<const TraceEvents>(std::move(events));
