@@ -50,18 +50,22 @@ private slots:
         bench::restart_peak();
         const auto program = find_backend("cpu")->compile(graph, options, {});
         QVERIFY(program.has_value());
-        const std::int64_t compiling = bench::counted_memory().peak - before;
-        const std::int64_t compiled = bench::counted_memory().live;
-        bench::restart_peak();
-        double outputs = 0;
-        for (int i = 0; i < 3; ++i) {
-            const auto result = (*program)->run(*inputs, nullptr, {});
-            QVERIFY(result.has_value());
-            outputs = 0;
-            for (const Tensor& output : result->outputs) outputs += static_cast<double>(output.nbytes());
+        QVERIFY((*program)->run(*inputs, nullptr, {}).has_value());
+        const auto whole = static_cast<double>(bench::counted_memory().peak - before);
+        double outputs = 0, more = 0;
+        { // Another one: at its first use oneDNN writes the code of its matrix product, once per process, which belongs to no run.
+            const auto another = find_backend("cpu")->compile(graph, options, {});
+            QVERIFY(another.has_value());
+            const std::int64_t compiled = bench::counted_memory().live;
+            bench::restart_peak();
+            for (int i = 0; i < 3; ++i) {
+                const auto result = (*another)->run(*inputs, nullptr, {});
+                QVERIFY(result.has_value());
+                outputs = 0;
+                for (const Tensor& output : result->outputs) outputs += static_cast<double>(output.nbytes());
+            }
+            more = static_cast<double>(bench::counted_memory().peak - compiled);
         }
-        const auto more = static_cast<double>(bench::counted_memory().peak - compiled);
-        const auto whole = static_cast<double>(std::max(compiling, bench::counted_memory().peak - before));
         const auto weights = static_cast<double>((*program)->plan().weight_bytes);
         const auto arena = static_cast<double>((*program)->plan().arena_bytes);
         QVERIFY(arena > 0);
