@@ -4,6 +4,7 @@
 
 #include "optimize/almost_equal.h"
 #include "optimize/build.h"
+#include "optimize/mode_is.h"
 
 namespace megascope {
 namespace {
@@ -48,7 +49,7 @@ VarId simplify_log(Workspace& graph, VarId x) {
     const std::optional<ElemwiseMode> inner = graph.mode(x);
     if (!inner) return {};
     const std::vector<VarId> in = graph.producer(x).inputs;
-    if ((*inner == mul || *inner == true_div) && (graph.mode(in[0]) == exp || graph.mode(in[1]) == exp)) {
+    if ((*inner == mul || *inner == true_div) && (mode_is(graph, in[0], exp) || mode_is(graph, in[1], exp))) {
         const VarId a = graph.elemwise(log, {in[0]});
         const VarId b = graph.elemwise(log, {in[1]});
         return graph.elemwise(*inner == mul ? add : sub, {a, b});
@@ -59,7 +60,7 @@ VarId simplify_log(Workspace& graph, VarId x) {
     VarId other = in[1];
     if (!is_value(graph, one, 1)) std::swap(one, other);
     if (is_value(graph, one, 1)) return broadcast_with(graph, graph.elemwise(log1p, {other}), one);
-    if (graph.mode(in[0]) == exp && graph.mode(in[1]) == exp)
+    if (mode_is(graph, in[0], exp) && mode_is(graph, in[1], exp))
         return graph.elemwise(log_sum_exp, {graph.producer(in[0]).inputs[0], graph.producer(in[1]).inputs[0]});
     return {};
 }
@@ -75,7 +76,7 @@ VarId simplify_elemwise(Workspace& graph, ElemwiseMode mode, std::span<const Var
     switch (mode) {
     case sub:
         if (in[0] == in[1]) return filled_like(graph, in[0], 0);
-        if (graph.mode(in[0]) == exp && is_value(graph, in[1], 1)) {
+        if (mode_is(graph, in[0], exp) && is_value(graph, in[1], 1)) {
             const VarId x = graph.producer(in[0]).inputs[0];
             return broadcast_with(graph, graph.elemwise(expm1, {x}), in[1]);
         }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "optimize/build.h"
+#include "optimize/mode_is.h"
 #include "optimize/opr_tree.h"
 #include "optimize/pass.h"
 #include "optimize/passes.h"
@@ -20,7 +21,7 @@ public:
     std::size_t run() {
         for (const OprId id : graph_.order()) {
             readers_.update(graph_, id, rewriter_.auto_replace(id));
-            if (graph_.mode(id) == mul) visit(id);
+            if (mode_is(graph_, id, mul)) visit(id);
         }
         return rewriter_.apply();
     }
@@ -29,7 +30,7 @@ private:
     Postfix flatten(VarId end, ElemwiseMode mode) {
         Postfix chain;
         walk_tree(
-            graph_, end, [&](OprId id) { return graph_.mode(id) == mode && readers_(graph_.output(id)); },
+            graph_, end, [&](OprId id) { return mode_is(graph_, id, mode) && readers_(graph_.output(id)); },
             [&](VarId leaf) { chain.push_back(leaf); }, [&](OprId) { chain.push_back({}); });
         return chain;
     }

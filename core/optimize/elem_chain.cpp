@@ -1,5 +1,6 @@
 #include "optimize/elem_chain.h"
 
+#include "optimize/mode_is.h"
 #include "optimize/opr_tree.h"
 
 namespace megascope {
@@ -22,7 +23,7 @@ void ElemChainPass::visit(OprId id) {
         }
         const std::optional<ElemwiseMode> above = graph_.mode(in);
         // Chains are processed in order: when one is, all that it reads was.
-        if (above && (above != mode || !readers_(in)) && takes(*above)) {
+        if (above && (!mode_is(graph_, id, *above) || !readers_(in)) && takes(*above)) {
             changed = true;
             process(in, *above);
         }
@@ -35,7 +36,7 @@ void ElemChainPass::visit(OprId id) {
 
 std::vector<VarId> ElemChainPass::terms(VarId end, ElemwiseMode mode) const {
     const OprId last = graph_.owner(end);
-    return tree_leaves(graph_, end, [&](OprId id) { return graph_.mode(id) == mode && (id == last || readers_(graph_.output(id))); });
+    return tree_leaves(graph_, end, [&](OprId id) { return mode_is(graph_, id, mode) && (id == last || readers_(graph_.output(id))); });
 }
 
 } // namespace megascope

@@ -1,5 +1,6 @@
 #include "optimize/almost_equal.h"
 #include "optimize/build.h"
+#include "optimize/mode_is.h"
 #include "optimize/pass.h"
 #include "optimize/passes.h"
 
@@ -32,9 +33,9 @@ private:
     /// x when `var` is −x (mode ADD) or 1/x (mode MUL); invalid otherwise.
     VarId inverse_of(VarId var, ElemwiseMode mode) {
         const Opr& opr = graph_.producer(var);
-        if (mode == add) return graph_.mode(var) == negate ? opr.inputs[0] : VarId();
+        if (mode == add) return mode_is(graph_, var, negate) ? opr.inputs[0] : VarId();
         if (opr.type == "PowC") return almost_equal(static_cast<float>(opr.param().real("exp")), -1.0F) ? opr.inputs[0] : VarId();
-        if (graph_.mode(var) != pow) return {};
+        if (!mode_is(graph_, var, pow)) return {};
         const std::vector<VarId> in = opr.inputs;
         const auto exponent = graph_.immutable_scalar_of_shape_1(in[1]);
         return exponent && almost_equal(static_cast<float>(*exponent), -1.0F) ? in[0] : VarId();
@@ -62,7 +63,7 @@ private:
         if (!number) return {};
         const auto exponent = static_cast<float>(*number);
         const VarId base = rewriter_.get(in[0]);
-        if (graph_.mode(base) != pow || !readers_(base)) return pow_c(graph_, base, exponent);
+        if (!mode_is(graph_, base, pow) || !readers_(base)) return pow_c(graph_, base, exponent);
         const std::vector<VarId> inner = graph_.producer(base).inputs;
         VarId combined;
         if (almost_equal(exponent, -1.0F)) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "optimize/build.h"
 #include "optimize/pass.h"
@@ -32,12 +33,7 @@ private:
     }
 
     /// Predicates are not folded when they are built, so they are looked through here.
-    bool follows_from_constants(VarId var) const {
-        if (graph_.is_immutable(var)) return true;
-        const Opr& opr = graph_.producer(var);
-        return opr.type.starts_with("CondExecPred") &&
-               std::ranges::all_of(opr.inputs, [&](VarId in) { return follows_from_constants(in); });
-    }
+    bool follows_from_constants(VarId var) const { return graph_.is_immutable(var) || constant_predicates_.contains(var); }
 
     /// Is the branch that the var belongs to known to run, or not to? Nothing when that is not known.
     std::optional<bool> branch_of(VarId var) const {
@@ -48,6 +44,8 @@ private:
 
     void visit(OprId id) {
         const Opr& opr = graph_.opr(id);
+        if (opr.type.starts_with("CondExecPred") && std::ranges::all_of(opr.inputs, [&](VarId in) { return follows_from_constants(in); }))
+            constant_predicates_.insert(opr.outputs.begin(), opr.outputs.end());
         if (opr.type == "CondExecMark") {
             const std::optional<bool> runs = constant_predicate(opr.inputs.back());
             if (!runs) return;
@@ -104,6 +102,7 @@ private:
 
     Workspace& graph_;
     Rewriter rewriter_;
+    std::unordered_set<VarId> constant_predicates_; ///< outputs of predicate operators that depend on constants alone
     std::unordered_map<OprId, bool> active_; ///< operators of branches whose predicate is constant: does the branch run?
 };
 

@@ -3,6 +3,7 @@
 #include "optimize/build.h"
 #include "optimize/elem_chain.h"
 #include "optimize/fused_modes.h"
+#include "optimize/mode_is.h"
 #include "optimize/passes.h"
 #include "optimize/shape_key.h"
 
@@ -63,7 +64,7 @@ private:
         products.clear();
         biases_.clear();
         for (const VarId var : terms(end, mode)) {
-            if (readers_(var) && graph_.mode(var) == mul) {
+            if (readers_(var) && mode_is(graph_, var, mul)) {
                 VarId a = graph_.producer(var).inputs[0];
                 VarId b = graph_.producer(var).inputs[1];
                 if (graph_.elements(a) > graph_.elements(b)) std::swap(a, b);
@@ -112,7 +113,7 @@ private:
         const std::vector<VarId> inputs = graph_.opr(id).inputs;
         if (inputs.size() != 1 || !readers_(inputs[0])) return true;
         const OprId above = graph_.owner(rewriter_.get(inputs[0]));
-        if (graph_.mode(above) != add || graph_.dtype(inputs[0]).is_quantized()) return true;
+        if (!mode_is(graph_, above, add) || graph_.dtype(inputs[0]).is_quantized()) return true;
         const std::optional<ElemwiseMode> fused = fused_add_mode(*graph_.mode(id));
         if (!fused) return true;
         const std::vector<VarId> terms = graph_.opr(above).inputs;

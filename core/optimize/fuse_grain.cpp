@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "optimize/build.h"
+#include "optimize/mode_is.h"
 #include "optimize/pass.h"
 #include "optimize/passes.h"
 
@@ -30,7 +31,7 @@ private:
 
 /// sum(x, axis) / float32(shape(x, axis)) → mean(x, axis)
 VarId mean_for(Workspace& graph, const Rewriter& rewriter, const ReaderCount& readers, OprId id) {
-    if (graph.mode(id) != ElemwiseMode::true_div) return {};
+    if (!mode_is(graph, id, ElemwiseMode::true_div)) return {};
     OprId above = graph.owner(graph.opr(id).inputs[0]);
     std::optional<OprId> axis_remove;
     if (graph.is(above, "AxisAddRemove")) {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "optimize/pass.h"
@@ -22,19 +21,19 @@ public:
 
 private:
     /// The stored parameters that an operator depends on, for the name.
-    const std::set<std::string>& sources(OprId id) {
-        if (const auto it = sources_.find(id); it != sources_.end()) return it->second;
+    std::set<std::string> sources(OprId id) const {
         std::set<std::string> found;
-        const Opr& opr = graph_.opr(id);
-        if (opr.inputs.empty()) {
-            if (opr.type != "ImmutableTensor") found.insert(graph_.name(id));
-        } else {
-            for (const VarId in : opr.inputs) {
-                const std::set<std::string>& above = sources(graph_.owner(in));
-                found.insert(above.begin(), above.end());
-            }
+        std::vector<OprId> open{id};
+        std::unordered_set<OprId> seen{id};
+        while (!open.empty()) {
+            const OprId at = open.back();
+            open.pop_back();
+            const Opr& opr = graph_.opr(at);
+            if (opr.inputs.empty() && opr.type != "ImmutableTensor") found.insert(graph_.name(at));
+            for (const VarId in : opr.inputs)
+                if (seen.insert(graph_.owner(in)).second) open.push_back(graph_.owner(in));
         }
-        return sources_.emplace(id, std::move(found)).first->second;
+        return found;
     }
 
     std::string name_for(VarId var) {
@@ -75,7 +74,6 @@ private:
     ConstPropagation constants_;
     Rewriter rewriter_;
     std::unordered_set<VarId> processed_;
-    std::unordered_map<OprId, std::set<std::string>> sources_;
 };
 
 } // namespace

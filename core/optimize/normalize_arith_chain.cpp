@@ -5,6 +5,7 @@
 
 #include "optimize/almost_equal.h"
 #include "optimize/build.h"
+#include "optimize/opr_tree.h"
 #include "optimize/pass.h"
 #include "optimize/passes.h"
 
@@ -96,7 +97,9 @@ private:
         std::size_t coefficients = 0;
         std::size_t leaves = 0;
         bool has_pow_c = false;
+        ChainSteps steps(graph_, end);
         while (!queue.empty()) {
+            steps.next();
             const Item item = queue.front();
             queue.pop_front();
             if (item.var == end || readers_(item.var)) {

@@ -4,6 +4,7 @@
 
 #include "optimize/build.h"
 #include "optimize/constant_rules.h"
+#include "optimize/mode_is.h"
 #include "optimize/opr_tree.h"
 #include "optimize/passes.h"
 #include "optimize/recursive_rewrite.h"
@@ -61,7 +62,7 @@ private:
         const std::optional<Ordered> outer = order_operands(f);
         if (!outer) return std::nullopt;
         std::vector<VarId> terms = tree_leaves(graph_, outer->other, [&](OprId id) {
-            return graph_.mode(id) == add && (readers_(graph_.output(id)) || constants_.is_const(id));
+            return mode_is(graph_, id, add) && (readers_(graph_.output(id)) || constants_.is_const(id));
         });
         if (terms.size() <= 1) return std::nullopt;
         std::unordered_map<VarId, VarId> done;

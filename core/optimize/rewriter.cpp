@@ -101,7 +101,8 @@ void UniqueReaders::update(const Workspace& graph, OprId opr, OprId copy) {
 }
 
 bool is_pure(const Opr& opr) {
-    if (opr.type == "AddUpdate" || opr.type.starts_with("CondExec")) return false;
+    // Nobody waits ahead of the run for what a Sleep waits for.
+    if (opr.type == "AddUpdate" || opr.type == "Sleep" || opr.type.starts_with("CondExec")) return false;
     const OprDef* def = Catalogue::builtin().of(opr);
     return def && def->category != OprCategory::random && def->category != OprCategory::external;
 }

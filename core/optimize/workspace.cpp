@@ -68,6 +68,7 @@ void Workspace::set_name(VarId var, std::string name) {
 
 /// Adds the operator and infers its outputs. An empty name is replaced by the default form.
 OprId Workspace::append(Opr opr, std::size_t outputs, std::string name) {
+    if (oprs_.size() >= most_oprs_) rewrite_failed("The graph grows to too many operators while it is rewritten.", std::move(name));
     const OprId id(oprs_.size());
     opr.id = id;
     opr.outputs.clear();

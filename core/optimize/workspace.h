@@ -35,7 +35,8 @@ struct RewriteFailure {
 /// comp nodes and dtype) is not added twice, small values that follow from ImmutableTensors become ImmutableTensors at once, and
 /// arithmetic is simplified while it is built (graph_opt_level 1).
 /// Ids are positions in this workspace, not in the source graph. References to operators and vars stay valid. Not thread-safe.
-/// All members that add operators throw RewriteFailure when inference says that the inputs do not fit.
+/// All members that add operators throw RewriteFailure when inference says that the inputs do not fit, or when there are many more
+/// operators than the source could give reason for.
 class Workspace {
 public:
     /// Adds the source's operators in the order in which a trace builds its graph: inputs, ImmutableTensors, the rest in the
@@ -199,6 +200,7 @@ private:
     std::unordered_map<std::string, VarId> small_constants_;
     std::map<std::tuple<std::string, VarId, std::uint64_t>, VarId> stand_ins_;
     std::uint32_t next_id_ = 0;
+    std::size_t most_oprs_ = SIZE_MAX;
 };
 
 /// Is it one of the operators that hold constants (ImmutableTensor, SharedDeviceTensor, the bundles)?

@@ -20,6 +20,8 @@ namespace {
 
 /// MegEngine folds constants of fewer elements as soon as they appear.
 constexpr std::size_t fold_below = 1024;
+/// A dump cannot hold a larger value, so none is computed for it.
+constexpr std::size_t largest_value = std::size_t{1} << 31;
 /// Tensors up to this size are the same var when their values are equal.
 constexpr std::size_t shared_up_to = 28;
 
@@ -154,6 +156,9 @@ const Tensor& Workspace::evaluate(VarId id) {
                 value = *desc(out).value;
                 continue;
             }
+            if (desc(out).known() && tensor_bytes(*desc(out).dtype, *desc(out).shape) > largest_value)
+                rewrite_failed("Its value is a constant of the shape " + desc(out).shape->text() + ", which is too large to be computed ahead.",
+                               display_name(opr));
             std::vector<Tensor> inputs;
             for (const VarId in : this->opr(opr).inputs) inputs.push_back(*vars_[in.index()].value);
             if (std::optional<Tensor> exact = computed_as_megengine(this->opr(opr), inputs.front()))

@@ -114,6 +114,8 @@ void Workspace::load(const Graph& source) {
         endpoints_.push_back(vars[output.var.index()]);
     }
     loaded_endpoints_ = endpoints_;
+    // Passes copy what they change, some dozens of times at most; only chains that double themselves make more of it.
+    most_oprs_ = (std::size_t{1} << 16) + 64 * oprs_.size();
 }
 
 } // namespace megascope

@@ -4,6 +4,7 @@
 #include "optimize/almost_equal.h"
 #include "optimize/arith_in_place.h"
 #include "optimize/build.h"
+#include "optimize/mode_is.h"
 #include "optimize/workspace.h"
 
 // What MegEngine's `make` functions do before an operator is inserted.
@@ -128,7 +129,7 @@ VarId Workspace::make(Opr opr, const std::string& given_name) {
         if (is(opr.inputs[0], "Identity")) return opr.inputs[0];
     } else if (opr.type == "Reduce") {
         const bool sums = opr.param().enum_name("mode") == "SUM";
-        if (sums && mode(opr.inputs[0]) == pow && immutable_scalar(producer(opr.inputs[0]).inputs[1]) == 2.0) {
+        if (sums && mode_is(*this, opr.inputs[0], pow) && immutable_scalar(producer(opr.inputs[0]).inputs[1]) == 2.0) {
             opr.inputs[0] = producer(opr.inputs[0]).inputs[0];
             set_enum(opr.params[0], "mode", "SUM_SQR");
         }

@@ -27,16 +27,9 @@ public:
         opr.tensors.push_back(std::move(tensor));
         return add(std::move(opr), 1, true).front();
     }
-    VarId constant(const Tensor& value) {
-        Opr opr = make("ImmutableTensor");
-        StoredTensor tensor;
-        tensor.dtype = value.dtype();
-        tensor.shape = value.shape();
-        tensor.data = value.storage();
-        tensor.data_size = value.nbytes();
-        opr.tensors.push_back(std::move(tensor));
-        return add(std::move(opr), 1).front();
-    }
+    VarId constant(const Tensor& value) { return held(value, "ImmutableTensor"); }
+    /// A SharedDeviceTensor: a parameter of the model.
+    VarId stored(const Tensor& value) { return held(value, "SharedDeviceTensor"); }
     VarId number(float value) { return constant(Tensor::copy_of<float>(DTypeId::float32, {1}, std::vector<float>{value})); }
     VarId integers(const std::vector<std::int32_t>& values) {
         return constant(Tensor::copy_of<std::int32_t>(DTypeId::int32, {static_cast<std::int64_t>(values.size())}, values));
@@ -71,6 +64,16 @@ public:
     }
 
 private:
+    VarId held(const Tensor& value, const std::string& type) {
+        Opr opr = make(type);
+        StoredTensor tensor;
+        tensor.dtype = value.dtype();
+        tensor.shape = value.shape();
+        tensor.data = value.storage();
+        tensor.data_size = value.nbytes();
+        opr.tensors.push_back(std::move(tensor));
+        return add(std::move(opr), 1).front();
+    }
     static Opr make(const std::string& type) {
         const OprDef* def = Catalogue::builtin().find_type(type);
         Opr opr;

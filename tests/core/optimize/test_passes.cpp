@@ -7,6 +7,7 @@
 #include "optimize/optimize.h"
 #include "optimize/passes.h"
 #include "optimize/sequence.h"
+#include "small_stack.h"
 
 using namespace megascope;
 using namespace megascope::test;
@@ -256,6 +257,76 @@ private slots:
         }
         kit.output(kit.opr("CondExecMerge", results, {GraphKit::with_enum("CondExecMerge", "mode", "EXACT_ONE")}));
         QCOMPARE(after(kit, fold_const_predicates), std::string("COS"));
+    }
+
+    void sharedPredicatesAreLookedAtOnce() { // 2^64 ways lead from the last predicate to the first
+        GraphKit kit;
+        const VarId x = kit.input("x", DTypeId::float32, {3});
+        VarId predicate = kit.oprs("CondExecPred", {kit.number(1), kit.number(1)}, {GraphKit::with_enum("CondExecPred", "mode", "CASE")}, 1).front();
+        for (int i = 0; i < 64; ++i)
+            predicate = kit.opr("CondExecPredLogical", {predicate, predicate}, {GraphKit::with_enum("CondExecPredLogical", "mode", "AND")});
+        kit.output(kit.elemwise("SIN", {kit.opr("CondExecMark", {x, predicate}, {GraphKit::param("CondExecMark")})}));
+        QCOMPARE(after(kit, fold_const_predicates), std::string("SIN"));
+    }
+
+    void doubledSumsAreBounded_data() {
+        QTest::addColumn<QString>("mode");
+        QTest::newRow("sums") << "ADD";
+        QTest::newRow("products") << "MUL";
+        QTest::newRow("maxima") << "MAX";
+    }
+    void doubledSumsAreBounded() { // 64 times doubled: 2^64 terms
+        QFETCH(QString, mode);
+        GraphKit kit;
+        VarId x = kit.input("x", DTypeId::float32, {3});
+        for (int i = 0; i < 64; ++i) x = kit.elemwise(mode.toStdString(), {x, x});
+        kit.output(x);
+        const auto graph = optimize_for_inference(kit.finish(), {}, {});
+        QVERIFY(!graph);
+        QVERIFY2(graph.error().message.ends_with("too many terms."), graph.error().text().c_str());
+    }
+
+    void rewritingDoesNotMultiplyGraphs() { // 17 times doubled: 131072 terms
+        GraphKit kit;
+        VarId x = kit.input("x", DTypeId::float32, {3});
+        for (int i = 0; i < 17; ++i) x = kit.elemwise("MAX", {x, x});
+        kit.output(x);
+        const auto graph = optimize_for_inference(kit.finish(), {}, {});
+        QVERIFY(!graph);
+        QVERIFY2(graph.error().message.starts_with("The graph grows to too many operators"), graph.error().text().c_str());
+    }
+
+    void constantsMayBeDeep() {
+        GraphKit kit;
+        VarId k = kit.stored(floats({1}, {2}));
+        for (int i = 0; i < 8000; ++i) k = kit.elemwise("RELU", {k});
+        kit.output(kit.elemwise("ADD", {kit.input("x", DTypeId::float32, {3}), k}));
+        const auto source = kit.finish();
+        std::string result;
+        on_a_small_stack(512 * 1024, [&] {
+            const auto graph = optimize_for_inference(source, {}, {});
+            result = graph ? operators(**graph) : graph.error().text();
+        });
+        QCOMPARE(QString::fromStdString(result), QString("MultipleDeviceTensorHolder ADD"));
+    }
+
+    void constantsMayNotBeHuge() { // 16 GiB
+        GraphKit kit;
+        const VarId wide = kit.opr("Broadcast", {kit.stored(floats({1}, {2})), kit.integers({65536, 65536})}, {GraphKit::param("Empty")});
+        const VarId sum = kit.opr("Reduce", {wide, kit.integers({1})}, {GraphKit::param("Reduce")});
+        kit.output(kit.elemwise("ADD", {kit.input("x", DTypeId::float32, {1}), sum}));
+        const auto graph = optimize_for_inference(kit.finish(), {}, {});
+        QVERIFY(!graph);
+        QVERIFY2(graph.error().message.ends_with("too large to be computed ahead."), graph.error().text().c_str());
+    }
+
+    void nobodyWaitsAhead() {
+        GraphKit kit;
+        Param param = GraphKit::param("MGBSleep");
+        param.set("host", true).set("seconds", 1e6);
+        const VarId k = kit.opr("Sleep", {kit.stored(floats({1}, {2}))}, {param});
+        kit.output(kit.elemwise("ADD", {kit.input("x", DTypeId::float32, {3}), k}));
+        QCOMPARE(QString::fromStdString(optimized(kit)), QString("MultipleDeviceTensorHolder Sleep ADD"));
     }
 
     void halfFloatKeepsTheOutputsType() {
