@@ -12,6 +12,7 @@
 #include "views/common/empty_state.h"
 #include "views/common/icon.h"
 #include "views/graph/difference_table_model.h"
+#include "views/graph/find_panel.h"
 #include "views/graph/graph_diff_view.h"
 #include "views/graph/graph_view.h"
 #include "views/table/table_page.h"
@@ -20,7 +21,8 @@ namespace megascope {
 
 CompareController::CompareController(JobRunner* jobs, DocumentController* documents, Selection* selection, QWidget* window)
     : QObject(window), jobs_(jobs), documents_(documents), selection_(selection), window_(window), own_(new Selection(this)),
-      stack_(new QStackedWidget(window)), view_(new GraphDiffView(jobs, stack_)), model_(new DifferenceTableModel(this)) {
+      stack_(new QStackedWidget(window)), view_(new GraphDiffView(jobs, stack_)), model_(new DifferenceTableModel(this)),
+      findLeft_(new FindPanel(view_->first())), findRight_(new FindPanel(view_->second())) {
     auto* same = new EmptyState(QStringLiteral("compare"), tr("What differs between both graphs appears here."), {}, stack_);
     table_ = new TablePage(QStringLiteral("differences"), model_, own_, same, stack_);
     auto* splitter = new QSplitter(Qt::Vertical, stack_);
@@ -44,6 +46,12 @@ CompareController::CompareController(JobRunner* jobs, DocumentController* docume
     connect(table_->view()->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
         if (!following_ && current.isValid()) view_->showDifference(static_cast<std::size_t>(current.data(TableModel::SourceRowRole).toInt()));
     });
+    table_->filterEdit()->setPlaceholderText(tr("Filter: words, type:conv what:only parts:params max>0.01 left:/regex/"));
+    connect(table_->view(), &QAbstractItemView::activated, this, [this](const QModelIndex& row) {
+        // Also where the row was the current one already and somebody has moved on.
+        view_->showDifference(static_cast<std::size_t>(row.data(TableModel::SourceRowRole).toInt()));
+        view_->centreSelection();
+    });
     connect(view_, &GraphDiffView::differenceShown, this, [this](std::size_t index) {
         const int row = model_->rowOfDifference(index);
         following_ = true;
@@ -54,13 +62,15 @@ CompareController::CompareController(JobRunner* jobs, DocumentController* docume
         if (left && d.a.valid()) selection_->select(Pick::of(d.a));
         else if (right && d.b.valid()) selection_->select(Pick::of(d.b));
     });
-    connect(view_, &GraphDiffView::picked, this, [this](OprId a, OprId b) {
+    connect(view_, &GraphDiffView::picked, this, [this](Pick a, Pick b) {
         const auto& open = documents_->model();
         following_ = true;
-        if (open && open->facts == left_ && a.valid()) selection_->select(Pick::of(a));
-        else if (open && open->facts == right_ && b.valid()) selection_->select(Pick::of(b));
+        if (open && open->facts == left_ && !a.empty()) selection_->select(a);
+        else if (open && open->facts == right_ && !b.empty()) selection_->select(b);
         following_ = false;
     });
+    for (const auto& [finder, side] : {std::pair(findLeft_, view_->first()), std::pair(findRight_, view_->second())})
+        connect(finder, &FindPanel::severalPicked, view_, [this, side = side](const std::vector<OprId>& oprs) { view_->selectSeveral(side, oprs); });
     connect(selection_, &Selection::changed, this, &CompareController::follow);
     connect(documents_, &DocumentController::modelClosed, this, &CompareController::close);
 }
@@ -114,9 +124,12 @@ void CompareController::compare(std::shared_ptr<const GraphFacts> left, std::sha
     stack_->setCurrentIndex(0);
     const auto side = [](const std::shared_ptr<const GraphFacts>& facts, const QString& title) {
         return GraphDiffView::Side{facts->graph, std::shared_ptr<const GraphInfo>(facts, &facts->info),
-                                   tr("%1 · %2").arg(title, tr("%n operators", nullptr, static_cast<int>(facts->graph->oprs().size())))};
+                                   tr("%1 · %2").arg(title, tr("%n operators", nullptr, static_cast<int>(facts->graph->oprs().size()))), {facts, &facts->steps}};
     };
     view_->setGraphs(side(left_, leftTitle), side(right_, rightTitle));
+    findLeft_->setFacts(left_);
+    findRight_->setFacts(right_);
+    tellNumbers();
     emit activeChanged(true);
     emit shown();
 }
@@ -162,6 +175,9 @@ void CompareController::close() {
     view_->setGraphs({}, {});
     left_.reset();
     right_.reset();
+    findLeft_->setFacts(nullptr);
+    findRight_->setFacts(nullptr);
+    tellNumbers();
     stack_->setCurrentIndex(1);
     emit activeChanged(false);
 }
@@ -169,15 +185,33 @@ void CompareController::close() {
 void CompareController::follow(Pick pick) {
     if (following_ || !active() || !view_->isVisible()) return;
     const auto& open = documents_->model();
-    const OprId opr = pick.var.valid() && open ? open->facts->graph->var(pick.var).producer : pick.opr;
-    if (!open || !opr.valid() || !view_->differences()) return;
-    if (open->facts == left_) {
-        view_->first()->setSelectedOpr(opr);
-        view_->second()->setSelectedOpr(view_->differences()->diff.b_of[opr.index()]);
-    } else if (open->facts == right_) {
-        view_->second()->setSelectedOpr(opr);
-        view_->first()->setSelectedOpr(view_->differences()->a_of[opr.index()]);
-    }
+    if (!open || pick.empty() || !view_->differences()) return;
+    if (open->facts == left_) view_->select(view_->first(), pick);
+    else if (open->facts == right_) view_->select(view_->second(), pick);
+}
+
+bool CompareController::inSight() const { return active() && view_->isVisible(); }
+
+std::optional<GraphTarget> CompareController::target() const {
+    if (!inSight()) return std::nullopt;
+    const bool left = view_->leader() == view_->first();
+    return GraphTarget{view_->leader(), finder(left), left ? left_ : right_, view_->current(), view_->selected()};
+}
+
+void CompareController::setTimes(std::shared_ptr<const OprTimes> times) {
+    times_ = std::move(times);
+    tellNumbers();
+}
+
+void CompareController::tellNumbers() {
+    const auto lines = [this](const std::shared_ptr<const GraphFacts>& facts, FindPanel* finder) -> GraphView::HoverLines {
+        if (!facts) return {};
+        const bool open = documents_->model() && documents_->model()->facts == facts;
+        finder->setTimes(open ? times_ : nullptr);
+        auto numbers = std::make_shared<HoverNumbers>(OprColumns(facts, open ? times_ : nullptr, nullptr));
+        return [numbers](const std::vector<OprId>& oprs) { return numbers->lines(oprs); };
+    };
+    view_->setHoverLines(lines(left_, findLeft_), lines(right_, findRight_));
 }
 
 } // namespace megascope

@@ -4,11 +4,14 @@
 #include <QString>
 
 #include <memory>
+#include <optional>
 
 #include "app/gui/document_controller.h"
+#include "app/gui/graph_target.h"
 #include "views/common/graph_facts.h"
 #include "views/common/job_runner.h"
 #include "views/common/selection.h"
+#include "views/graph/hover_numbers.h"
 
 class QMenu;
 class QSplitter;
@@ -35,6 +38,15 @@ public:
     [[nodiscard]] GraphDiffView* view() const { return view_; }
     [[nodiscard]] TablePage* table() const { return table_; }
     [[nodiscard]] bool active() const { return left_ != nullptr; }
+    /// Both drawings are what the window shows: its graph commands act on them.
+    [[nodiscard]] bool inSight() const;
+    /// The side that was touched last; nothing while the comparison is not in sight.
+    [[nodiscard]] std::optional<GraphTarget> target() const;
+    [[nodiscard]] FindPanel* finder(bool left) const { return left ? findLeft_ : findRight_; }
+    [[nodiscard]] QString leftTitle() const { return leftTitle_; }
+    [[nodiscard]] QString rightTitle() const { return rightTitle_; }
+    /// Numbers of a run or profile of the open graph; null: none.
+    void setTimes(std::shared_ptr<const OprTimes> times);
 
     /// Fills a menu "Compare".
     void buildMenu(QMenu* menu);
@@ -60,6 +72,7 @@ signals:
 
 private:
     void follow(Pick pick);
+    void tellNumbers();
 
     JobRunner* jobs_;
     DocumentController* documents_;
@@ -70,7 +83,10 @@ private:
     GraphDiffView* view_;
     DifferenceTableModel* model_;
     TablePage* table_;
+    FindPanel* findLeft_;
+    FindPanel* findRight_;
     std::shared_ptr<const GraphFacts> left_, right_;
+    std::shared_ptr<const OprTimes> times_;
     QString leftTitle_, rightTitle_;
     bool following_ = false;
 };

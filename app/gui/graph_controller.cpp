@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "app/gui/compare_controller.h"
 #include "app/gui/selection_controller.h"
 #include "graph/traversal.h"
 #include "views/common/empty_state.h"
@@ -44,17 +45,20 @@ QAction* GraphController::add(QMenu* menu, const QString& title, const QKeySeque
 
 void GraphController::buildMenu(QMenu* menu) {
     menu->addSeparator();
-    add(menu, tr("Find in the &graph…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_F), [this] { find_->popUp(); })->setIcon(themedIcon(QStringLiteral("search")));
-    add(menu, tr("&Next hit"), QKeySequence(Qt::Key_F3), [this] { find_->next(); });
-    add(menu, tr("&Previous hit"), QKeySequence(Qt::SHIFT | Qt::Key_F3), [this] { find_->previous(); });
-    add(menu, tr("Select all &hits"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_A), [this] { find_->selectAll(); });
+    add(menu, tr("Find in the &graph…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_F), [this] { target().finder->popUp(); })->setIcon(themedIcon(QStringLiteral("search")));
+    add(menu, tr("&Next hit"), QKeySequence(Qt::Key_F3), [this] { target().finder->next(); });
+    add(menu, tr("&Previous hit"), QKeySequence(Qt::SHIFT | Qt::Key_F3), [this] { target().finder->previous(); });
+    add(menu, tr("Select all &hits"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_A), [this] { target().finder->selectAll(); });
     menu->addSeparator();
     add(menu, tr("&Upstream of the selection"), QKeySequence(Qt::CTRL | Qt::Key_Up), [this] { showCone(true); });
     add(menu, tr("&Downstream of the selection"), QKeySequence(Qt::CTRL | Qt::Key_Down), [this] { showCone(false); });
     add(menu, tr("Path: start at the selection"), QKeySequence(Qt::CTRL | Qt::Key_P), [this] { markPathStart(); });
     add(menu, tr("Path: all ways to the selection"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P), [this] { showPath(); });
     add(menu, tr("Path: shortest way to the selection"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_P), [this] { showPath(true); });
-    add(menu, tr("Focus: only the neighbourhood\tSpace"), {}, [this] { graph_->setFocus(graph_->inFocusMode() ? OprId() : selectedOpr()); });
+    add(menu, tr("Focus: only the neighbourhood\tSpace"), {}, [this] {
+        const GraphTarget here = target();
+        here.view->setFocus(here.view->inFocusMode() ? OprId() : here.current);
+    });
     add(menu, tr("Focus: more neighbours"), QKeySequence(Qt::CTRL | Qt::Key_BracketRight), [this] { changeNeighbours(1); });
     add(menu, tr("Focus: fewer neighbours"), QKeySequence(Qt::CTRL | Qt::Key_BracketLeft), [this] { changeNeighbours(-1); });
     menu->addSeparator();
@@ -63,6 +67,12 @@ void GraphController::buildMenu(QMenu* menu) {
     add(menu, tr("Previous bookmark"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_J), [this] { goToBookmark(-1); });
     QMenu* bookmarks = menu->addMenu(tr("Bookmarks"));
     connect(bookmarks, &QMenu::aboutToShow, this, [this, bookmarks] { fillBookmarks(bookmarks); });
+}
+
+GraphTarget GraphController::target() const {
+    if (compare_)
+        if (auto beside = compare_->target()) return *std::move(beside);
+    return {graph_, find_, facts_, selectedOpr(), selecting_->selected()};
 }
 
 OprId GraphController::selectedOpr() const {
@@ -74,6 +84,7 @@ OprId GraphController::selectedOpr() const {
 void GraphController::setFacts(std::shared_ptr<const GraphFacts> facts, const QString& path) {
     facts_ = std::move(facts);
     pathStart_ = {};
+    pathStartIn_.reset();
     find_->setFacts(facts_);
     order_->setFacts(facts_);
     orderStack_->setCurrentIndex(facts_ ? 0 : 1);
@@ -84,45 +95,51 @@ void GraphController::setFacts(std::shared_ptr<const GraphFacts> facts, const QS
 void GraphController::setTimes(std::shared_ptr<const OprTimes> times) { find_->setTimes(std::move(times)); }
 
 void GraphController::showCone(bool up) {
-    const OprId opr = selectedOpr();
-    if (!facts_ || !opr.valid()) return;
-    std::vector<OprId> cone = up ? upstream(*facts_->graph, opr) : downstream(*facts_->graph, opr);
-    std::erase_if(cone, [this](OprId id) { return facts_->is_constant(id); });
+    const GraphTarget here = target();
+    const OprId opr = here.current;
+    if (!here.facts || !opr.valid()) return;
+    std::vector<OprId> cone = up ? upstream(*here.facts->graph, opr) : downstream(*here.facts->graph, opr);
+    std::erase_if(cone, [&here](OprId id) { return here.facts->is_constant(id); });
     const auto n = static_cast<int>(cone.size());
-    const QString name = text(facts_->graph->display_name(opr));
-    find_->showOprs(up ? tr("%1 depends on %n operators", nullptr, n).arg(name) : tr("%n operators depend on %1", nullptr, n).arg(name), std::move(cone));
+    const QString name = text(here.facts->graph->display_name(opr));
+    here.finder->showOprs(up ? tr("%1 depends on %n operators", nullptr, n).arg(name) : tr("%n operators depend on %1", nullptr, n).arg(name), std::move(cone));
 }
 
 void GraphController::markPathStart() {
-    pathStart_ = selectedOpr();
-    if (pathStart_.valid()) find_->showOprs(tr("A path from here: select its end, then Graph ▸ Path"), {pathStart_});
+    const GraphTarget here = target();
+    if (!here.current.valid()) return;
+    pathStart_ = here.current;
+    pathStartIn_ = here.facts;
+    here.finder->showOprs(tr("A path from here: select its end, then Graph ▸ Path"), {pathStart_});
 }
 
 void GraphController::showPath(bool shortest) {
-    if (!facts_) return;
-    const std::vector<OprId>& two = selecting_->several()->oprs();
-    OprId from = two.size() == 2 ? two.front() : pathStart_, to = two.size() == 2 ? two.back() : selectedOpr();
+    const GraphTarget here = target();
+    if (!here.facts) return;
+    const std::vector<OprId>& two = here.selected;
+    OprId from = two.size() == 2 ? two.front() : pathStartIn_ == here.facts ? pathStart_ : OprId(), to = two.size() == 2 ? two.back() : here.current;
     if (!to.valid()) return;
     if (!from.valid()) return error_->showMessage(ErrorBar::Severity::warning, tr("Select where the path starts and choose “Path: start at the selection” first, or select both ends with Ctrl."));
-    const Graph& graph = *facts_->graph;
+    const Graph& graph = *here.facts->graph;
     std::vector<OprId> way = path(graph, from, to);
     if (way.empty()) {
         std::swap(from, to);
         way = path(graph, from, to);
     }
     const QString start = text(graph.display_name(from)), end = text(graph.display_name(to));
-    if (way.empty()) return find_->showOprs(tr("No data runs between %1 and %2.").arg(start, end), {});
+    if (way.empty()) return here.finder->showOprs(tr("No data runs between %1 and %2.").arg(start, end), {});
     const auto steps = static_cast<int>(way.size() - 1);
     const QString length = tr("%n steps", nullptr, steps);
-    if (shortest) return find_->showOprs(tr("A shortest way, %1: %2 → %3").arg(length, start, end), std::move(way));
+    if (shortest) return here.finder->showOprs(tr("A shortest way, %1: %2 → %3").arg(length, start, end), std::move(way));
     std::vector<OprId> ways = between(graph, from, to);
     const auto n = static_cast<int>(ways.size());
-    find_->showOprs(tr("%n operators on all ways (shortest: %1): %2 → %3", nullptr, n).arg(length, start, end), std::move(ways));
+    here.finder->showOprs(tr("%n operators on all ways (shortest: %1): %2 → %3", nullptr, n).arg(length, start, end), std::move(ways));
 }
 
 void GraphController::changeNeighbours(int step) {
-    if (!graph_->focus().valid() && selectedOpr().valid()) graph_->setFocus(selectedOpr());
-    else graph_->setFocusNeighbours(graph_->focusNeighbours() + step);
+    const GraphTarget here = target();
+    if (!here.view->focus().valid() && here.current.valid()) here.view->setFocus(here.current);
+    else here.view->setFocusNeighbours(here.view->focusNeighbours() + step);
 }
 
 void GraphController::toggleBookmark() { bookmarks_->toggle(selecting_->selected()); }

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "app/gui/graph_target.h"
 #include "views/common/graph_facts.h"
 #include "views/common/job_runner.h"
 #include "views/common/selection.h"
@@ -17,6 +18,7 @@ class QWidget;
 namespace megascope {
 
 class Bookmarks;
+class CompareController;
 class ErrorBar;
 class ExecutionOrderView;
 class FindPanel;
@@ -34,7 +36,11 @@ public:
     [[nodiscard]] QWidget* orderPage() const;
     [[nodiscard]] ExecutionOrderView* order() const { return order_; }
     [[nodiscard]] FindPanel* finder() const { return find_; }
+    /// What commands act on now.
+    [[nodiscard]] GraphTarget target() const;
 
+    /// While the comparison is in sight, search, ways, cones and focus are about its drawings.
+    void setComparison(CompareController* compare) { compare_ = compare; }
     void buildMenu(QMenu* menu);
 
     /// Another graph is shown; `path` is what bookmarks are remembered for. Null: none.
@@ -71,7 +77,9 @@ private:
     QStackedWidget* orderStack_;
     ExecutionOrderView* order_;
     std::shared_ptr<const GraphFacts> facts_;
+    CompareController* compare_ = nullptr;
     OprId pathStart_;
+    std::shared_ptr<const GraphFacts> pathStartIn_; ///< the graph that it belongs to
     QList<QAction*> actions_; ///< enabled while a graph is shown
 };
 

@@ -28,14 +28,15 @@ GraphLookController::GraphLookController(GraphView* graph, QObject* parent) : QO
     const QSettings settings;
     colouring_ = settings.value(QStringLiteral("graph/colourBy"), automatic).toString();
     logarithmic_ = settings.value(QStringLiteral("graph/logarithmic"), false).toBool();
-    loadTexts();
-    graph_->setHoverLines([this](const std::vector<OprId>& oprs) { return hoverLines(oprs); });
+    addView(graph_);
+    graph_->setHoverLines([this](const std::vector<OprId>& oprs) { return numbers_ ? numbers_->lines(oprs) : TooltipLines(); });
     connect(graph_, &GraphView::colouringChosen, this, &GraphLookController::colourBy);
     connect(graph_, &GraphView::colourScaleChosen, this, &GraphLookController::setLogarithmic);
     connect(graph_, &GraphView::paletteChanged, this, &GraphLookController::colourNeeded);
 }
 
-void GraphLookController::loadTexts() {
+void GraphLookController::addView(GraphView* view) {
+    views_ << view;
     const QSettings settings;
     const auto load = [&](const char* key, auto texts, const auto& switches) {
         if (!settings.contains(QLatin1String(key))) return texts;
@@ -43,9 +44,9 @@ void GraphLookController::loadTexts() {
         for (const auto& [id, member] : switches) texts.*member = on.contains(QLatin1String(id));
         return texts;
     };
-    graph_->setNodeTexts(load("graph/nodeTexts", NodeTexts(), std::array{std::pair{"type", &NodeTexts::type}, std::pair{"name", &NodeTexts::name}, std::pair{"attributes", &NodeTexts::attributes},
+    view->setNodeTexts(load("graph/nodeTexts", NodeTexts(), std::array{std::pair{"type", &NodeTexts::type}, std::pair{"name", &NodeTexts::name}, std::pair{"attributes", &NodeTexts::attributes},
                                                                          std::pair{"priority", &NodeTexts::priority}, std::pair{"order", &NodeTexts::order}}));
-    graph_->setEdgeTexts(load("graph/edgeTexts", EdgeTexts(), std::array{std::pair{"name", &EdgeTexts::name}, std::pair{"shape", &EdgeTexts::shape}, std::pair{"dtype", &EdgeTexts::dtype}}));
+    view->setEdgeTexts(load("graph/edgeTexts", EdgeTexts(), std::array{std::pair{"name", &EdgeTexts::name}, std::pair{"shape", &EdgeTexts::shape}, std::pair{"dtype", &EdgeTexts::dtype}}));
 }
 
 void GraphLookController::buildMenu(QMenu* menu) {
@@ -74,13 +75,13 @@ void GraphLookController::buildMenu(QMenu* menu) {
     QMenu* nodes = menu->addMenu(tr("&Node text"));
     nodes->setObjectName(QStringLiteral("nodeText"));
     using NodeItem = std::tuple<QString, const char*, bool NodeTexts::*>;
-    switches(nodes, "graph/nodeTexts", [this] { return graph_->nodeTexts(); }, [this](const NodeTexts& t) { graph_->setNodeTexts(t); },
+    switches(nodes, "graph/nodeTexts", [this] { return graph_->nodeTexts(); }, [this](const NodeTexts& t) { for (GraphView* view : views_) view->setNodeTexts(t); },
              QList<NodeItem>{{tr("&Type"), "type", &NodeTexts::type}, {tr("&Name"), "name", &NodeTexts::name}, {tr("&Attributes"), "attributes", &NodeTexts::attributes},
                              {tr("&Priority, where it is not 0"), "priority", &NodeTexts::priority}, {tr("&Execution index"), "order", &NodeTexts::order}});
     QMenu* edges = menu->addMenu(tr("Edge &text"));
     edges->setObjectName(QStringLiteral("edgeText"));
     using EdgeItem = std::tuple<QString, const char*, bool EdgeTexts::*>;
-    switches(edges, "graph/edgeTexts", [this] { return graph_->edgeTexts(); }, [this](const EdgeTexts& t) { graph_->setEdgeTexts(t); },
+    switches(edges, "graph/edgeTexts", [this] { return graph_->edgeTexts(); }, [this](const EdgeTexts& t) { for (GraphView* view : views_) view->setEdgeTexts(t); },
              QList<EdgeItem>{{tr("Var &name"), "name", &EdgeTexts::name}, {tr("&Shape"), "shape", &EdgeTexts::shape}, {tr("&dtype"), "dtype", &EdgeTexts::dtype}});
     QMenu* colours = menu->addMenu(tr("Colour &by"));
     colours->setObjectName(QStringLiteral("colourBy"));
@@ -151,28 +152,22 @@ void GraphLookController::setFacts(std::shared_ptr<const GraphFacts> facts) {
     facts_ = std::move(facts);
     times_.reset();
     errors_.reset();
-    known_numbers_.clear();
-    params_ = facts_ ? columns().params() : std::vector<OprColumn>();
+    forgetNumbers();
+    params_ = numbers_ ? numbers_->columns().params() : std::vector<OprColumn>();
     colour();
 }
 
 void GraphLookController::setTimes(std::shared_ptr<const OprTimes> times) {
     times_ = std::move(times);
-    known_numbers_.clear();
+    forgetNumbers();
 }
 
 void GraphLookController::setReport(const RunReport& report) {
     errors_ = facts_ ? errorsOfRun(*facts_->graph, report) : nullptr;
-    known_numbers_.clear();
+    forgetNumbers();
 }
 
-OprColumns GraphLookController::columns() const { return {facts_, times_, errors_}; }
-
-const OprNumbers* GraphLookController::numbers(const QString& id) const {
-    const auto [it, fresh] = known_numbers_.try_emplace(id);
-    if (fresh) it->second = columns().numbers(id);
-    return it->second ? &*it->second : nullptr;
-}
+void GraphLookController::forgetNumbers() { numbers_ = facts_ ? std::make_unique<HoverNumbers>(OprColumns(facts_, times_, errors_)) : nullptr; }
 
 void GraphLookController::colour() {
     if (!facts_) {
@@ -215,7 +210,7 @@ void GraphLookController::colourByCategory() {
 }
 
 void GraphLookController::colourByColumn(const QString& id) {
-    const OprNumbers* found = numbers(id);
+    const OprNumbers* found = numbers_->of(id);
     const bool any = found && std::any_of(found->values.begin(), found->values.end(), [](const auto& v) { return v.has_value(); });
     if (!any) {
         QString note = tr("No operator of this graph has this number");
@@ -263,28 +258,6 @@ void GraphLookController::colourByText(const QString& title, const std::function
     }
     marks.push_back({tr("several in a group"), mixed(graph_->palette().color(QPalette::Base), graph_->palette().color(QPalette::Text), 0.22)});
     graph_->setMarks(std::move(mark_of), std::move(marks), title, GroupMark::common);
-}
-
-TooltipLines GraphLookController::hoverLines(const std::vector<OprId>& oprs) const {
-    TooltipLines lines;
-    if (!facts_) return lines;
-    static const QStringList ids = {QStringLiteral("order"), QStringLiteral("time"), QStringLiteral("share"), QStringLiteral("host"), QStringLiteral("flops"), QStringLiteral("throughput"),
-                                    QStringLiteral("bytes"), QStringLiteral("bandwidth"), QStringLiteral("intensity"), QStringLiteral("error")};
-    for (const QString& id : ids) {
-        const OprNumbers* found = numbers(id);
-        const auto value = found ? found->of(oprs) : std::nullopt;
-        if (!value) continue;
-        const OprColumn& column = found->column;
-        QString line = columnText(*value, column.unit);
-        if (id == QLatin1String("flops") || id == QLatin1String("bytes") || id == QLatin1String("time")) line += QStringLiteral("  (%1)").arg(columnExact(*value, column.unit));
-        if (id == QLatin1String("order") && oprs.size() > 1) line = tr("from %1").arg(line);
-        if (id == QLatin1String("error") && oprs.size() > 1) line = tr("at most %1").arg(line);
-        // As the labels of a tooltip are written.
-        QString label = column.title;
-        label[0] = label[0].toLower();
-        lines.append({label, line});
-    }
-    return lines;
 }
 
 } // namespace megascope

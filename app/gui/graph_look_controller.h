@@ -5,14 +5,13 @@
 #include <QString>
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "session/runner.h"
 #include "views/common/opr_columns.h"
-#include "views/graph/node_text.h"
+#include "views/graph/hover_numbers.h"
 
 class QAction;
 class QMenu;
@@ -21,11 +20,14 @@ namespace megascope {
 
 class GraphView;
 
-/// What the window's graph view shows and in which colours; the choices are remembered. GUI thread.
+/// What the window's graph views show, and in which colours the one of the tab Graph; the choices are remembered. GUI thread.
 class GraphLookController : public QObject {
     Q_OBJECT
 public:
     GraphLookController(GraphView* graph, QObject* parent);
+
+    /// Another view that has the same texts on its nodes and edges.
+    void addView(GraphView* view);
 
     /// "Node text", "Edge text" and "Colour by".
     void buildMenu(QMenu* menu);
@@ -62,22 +64,21 @@ private:
     [[nodiscard]] bool known(const QString& id) const;
     /// The chosen colouring, or what stands for it in this graph.
     [[nodiscard]] QString shown() const;
-    [[nodiscard]] OprColumns columns() const;
-    [[nodiscard]] const OprNumbers* numbers(const QString& id) const;
+    /// What is known has changed.
+    void forgetNumbers();
     void colourByCategory();
     void colourByColumn(const QString& id);
     void colourByText(const QString& title, const std::function<QString(const Opr&)>& text_of);
     void fillColours(QMenu* menu);
     void addColouring(QMenu* menu, const QString& id, const QString& title);
-    void loadTexts();
-    [[nodiscard]] TooltipLines hoverLines(const std::vector<OprId>& oprs) const;
 
     GraphView* graph_;
+    QList<GraphView*> views_; ///< that one and those that were added
     std::shared_ptr<const GraphFacts> facts_;
     std::shared_ptr<const OprTimes> times_;
     std::shared_ptr<const std::vector<std::optional<double>>> errors_;
     std::vector<OprColumn> params_; ///< of the graph
-    mutable std::map<QString, std::optional<OprNumbers>> known_numbers_; ///< found once for what is known now
+    std::unique_ptr<HoverNumbers> numbers_; ///< for what is known now; null without a graph
     QString colouring_;
     bool logarithmic_ = false;
 };

@@ -73,7 +73,7 @@ std::vector<Topic> topics() {
         everywhere(),
         {tr("Graph"),
          page(tr("Boxes are operators, frames are modules. Constants hang at their readers as small labels. A right click opens the menu Graph."),
-              {row(tr("Arrows"), tr("walk along the edges")), row(tr("Enter / Backspace"), tr("expand / collapse a group")), row(tr("F"), tr("fit everything in sight")),
+              {row(tr("Arrows"), tr("walk along the edges; from an open group into it")), row(tr("Home / End"), tr("first / last operator")), row(tr("Enter / Backspace"), tr("expand / collapse a group")), row(tr("F"), tr("fit everything in sight")),
                row(QStringLiteral("1"), tr("100 %")), row(QStringLiteral("2"), tr("go to the selection")), row(tr("Wheel, + and −"), tr("zoom")), row(tr("Ctrl+wheel, Shift+wheel"), tr("scroll down, sideways")),
                row(tr("Drag"), tr("move")), row(tr("Double click"), tr("open or close a group")),
                row(tr("Space"), tr("only the neighbourhood of the selection; Ctrl+] and Ctrl+[ for more and fewer neighbours")), row(tr("Ctrl+↑ / Ctrl+↓"), tr("what the selection depends on / where it goes")),
@@ -81,7 +81,7 @@ std::vector<Topic> topics() {
                row(tr("Ctrl+E"), tr("write the drawing as SVG, PDF, PNG, DOT or JSON"))}) +
              page(tr("The strip below says what the colours mean. Tab reaches its list, its scale and the two handles of its range: arrow keys move a handle, Enter types a number, Delete "
                      "lets both go."), {}),
-         [](QWidget* focus) { return isInside<GraphView>(focus); }},
+         [](QWidget* focus) { return isInside<GraphView>(focus) && !isInside<GraphDiffView>(focus); }},
         {tr("Execution order"), page(tr("Operators in the order in which they run; a bar is the life of a var, the curve the bytes that are alive."), {row(tr("↑ ↓ Page Home End"), tr("another operator"))}),
          [](QWidget* focus) { return isInside<ExecutionOrderView>(focus); }},
         {tr("Outline and inspector"),
@@ -118,7 +118,7 @@ std::vector<Topic> topics() {
          [](QWidget* focus) { return isInside<FilePage, RunRecordPage>(focus); }},
         {tr("Dump"), page(tr("Writes the graph as trace.dump does, with its options under their names. At the right stands what would be written, computed anew after every change; the command below does the same on a command line."), {}),
          [](QWidget* focus) { return isInside<DumpDialog>(focus); }},
-        {tr("Comparing models"), page(tr("Two models side by side; what is only on one side, or differs, is coloured. A click selects the counterpart."), {row(QStringLiteral("F7"), tr("choose the other model; or drop it with Shift held")), row(QStringLiteral("F8 / Shift+F8"), tr("next / previous difference"))}),
+        {tr("Comparing models"), page(tr("Two models side by side; what is only on one side, or differs, is coloured. A click selects the counterpart; the menu Graph, its keys and Ctrl+F act on both drawings, and groups open on both sides."), {row(QStringLiteral("F7"), tr("choose the other model; or drop it with Shift held")), row(QStringLiteral("F8 / Shift+F8"), tr("next / previous difference"))}),
          [](QWidget* focus) { return isInside<GraphDiffView>(focus); }},
         {tr("Timeline"),
          page(tr("One row per device and thread; a slice is one operator."),

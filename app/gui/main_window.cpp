@@ -15,6 +15,8 @@
 #include <QTimer>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 #include "app/gui/compare_controller.h"
 #include "app/gui/dump_controller.h"
 #include "app/gui/file_page.h"
@@ -38,6 +40,7 @@
 #include "views/common/icon.h"
 #include "views/common/job_bar.h"
 #include "views/common/number_text.h"
+#include "views/graph/graph_diff_view.h"
 #include "views/graph/graph_view.h"
 #include "views/inspector/inspector.h"
 #include "views/table/opr_table_model.h"
@@ -161,6 +164,11 @@ void MainWindow::buildCentre() {
     graphTools_ = new GraphController(graph_, jobs_, selection_, selecting_, error_, this);
     graphLook_ = new GraphLookController(graph_, this);
     graphExport_ = new GraphExportController(graph_, jobs_, error_, this);
+    graphs_ = {graph_, compare_->view()->first(), compare_->view()->second()};
+    for (GraphView* view : {compare_->view()->first(), compare_->view()->second()}) graphLook_->addView(view);
+    graphTools_->setComparison(compare_);
+    selecting_->setComparison(compare_);
+    graphExport_->setComparison(compare_);
     tabs_->addTab(graphTools_->orderPage(), tr("Order"));
     record_ = new RunRecordPage(jobs_, documents_, selection_, this);
     tabs_->setTabVisible(tabs_->addTab(record_, tr("Record")), false);
@@ -368,7 +376,7 @@ bool MainWindow::selectByName(const QString& name) {
 }
 
 bool MainWindow::settled() const {
-    if (!jobs_->idle() || graph_->busy() || graph_->gliding() || (dumps_->dialog() && !dumps_->dialog()->settled())) return false;
+    if (!jobs_->idle() || std::any_of(graphs_.begin(), graphs_.end(), [](const GraphView* view) { return view->busy() || view->gliding(); }) || (dumps_->dialog() && !dumps_->dialog()->settled())) return false;
     // Views move to what was selected, docks to their place, and typing is looked at a moment later. Endless animations (a busy bar)
     // and messages that vanish after seconds are not waited for.
     for (const auto* animation : findChildren<QAbstractAnimation*>())

@@ -147,6 +147,8 @@ private:
     void buildGraphMenu();
     void buildRunMenu();
     void buildHelpMenu();
+    /// The drawings that commands of the menu Graph act on.
+    [[nodiscard]] QList<GraphView*> commandedGraphs() const;
     void buildToolBar();
     void fillRecentMenu();
     void updateActions();
@@ -227,6 +229,7 @@ private:
     ErrorBar* error_ = nullptr;
     KeyBar* keyBar_ = nullptr;
     GraphView* graph_ = nullptr;
+    QList<GraphView*> graphs_; ///< that one and both of the comparison: they draw in one way
     QStackedWidget* timelineStack_ = nullptr;
     TimelinePanel* timelinePanel_ = nullptr;
     TimelineView* timeline_ = nullptr;

@@ -38,6 +38,7 @@
 #include "views/common/number_text.h"
 #include "views/common/empty_state.h"
 #include "views/graph/find_panel.h"
+#include "views/graph/graph_diff_view.h"
 #include "views/graph/graph_view.h"
 #include "views/inspector/inspector.h"
 #include "views/table/table_page.h"
@@ -144,7 +145,7 @@ void MainWindow::buildViewMenu() {
     connect(animations, &QAction::toggled, this, [this](bool on) {
         QSettings().setValue(QStringLiteral("animations"), on);
         setAnimated(on); // of the docks
-        for (GraphView* view : findChildren<GraphView*>()) view->setAnimated(on);
+        for (GraphView* view : graphs_) view->setAnimated(on);
     });
     const bool animated = QSettings().value(QStringLiteral("animations"), true).toBool();
     animations->setChecked(true);
@@ -163,8 +164,11 @@ void MainWindow::buildViewMenu() {
 void MainWindow::buildGraphMenu() {
     QMenu* menu = menuBar()->addMenu(tr("&Graph"));
     graphMenu_ = menu;
-    const auto add = [&](const QString& title, auto slot) {
-        QAction* action = menu->addAction(title, graph_, slot);
+    // Commands act on what is in sight, switches on every drawing.
+    const auto add = [&](const QString& title, void (GraphView::*command)()) {
+        QAction* action = menu->addAction(title, this, [this, command] {
+            for (GraphView* view : commandedGraphs()) (view->*command)();
+        });
         modelActions_ << action;
         return action;
     };
@@ -178,26 +182,31 @@ void MainWindow::buildGraphMenu() {
     add(tr("&Expand all groups"), &GraphView::expandAll);
     add(tr("&Collapse all groups"), &GraphView::collapseAll);
     QMenu* levels = menu->addMenu(tr("Expand to &level"));
-    for (const int level : {1, 2, 3, 4, 5}) modelActions_ << levels->addAction(QStringLiteral("&%1").arg(level), graph_, [this, level] { graph_->expandToDepth(level); });
+    for (const int level : {1, 2, 3, 4, 5})
+        modelActions_ << levels->addAction(QStringLiteral("&%1").arg(level), this, [this, level] {
+            for (GraphView* view : commandedGraphs()) view->expandToDepth(level);
+        });
     menu->addSeparator();
-    const auto toggle = [&](const QString& title, bool on, auto apply) {
+    const auto toggle = [&](const QString& title, bool on, void (GraphView::*apply)(bool)) {
         QAction* action = menu->addAction(title);
         action->setCheckable(true);
         action->setChecked(on);
-        connect(action, &QAction::toggled, graph_, apply);
-        return action;
+        connect(action, &QAction::toggled, this, [this, apply](bool now) {
+            for (GraphView* view : graphs_) (view->*apply)(now);
+        });
     };
     toggle(tr("Fold &constants"), graph_->sceneOptions().fold_constants, &GraphView::setFoldConstants);
     toggle(tr("Fold &shape computations"), graph_->sceneOptions().fold_shapes, &GraphView::setFoldShapes);
     toggle(tr("Show &groups"), graph_->sceneOptions().groups, &GraphView::setGroupsShown);
     toggle(tr("Edge &width by bytes"), false, &GraphView::setEdgeWidthByBytes);
-    toggle(tr("Left to &right"), graph_->layoutOptions().direction == LayoutDirection::right,
-                               [this](bool on) { graph_->setDirection(on ? LayoutDirection::right : LayoutDirection::down); });
+    toggle(tr("Left to &right"), graph_->layoutOptions().direction == LayoutDirection::right, &GraphView::setSideways);
     QMenu* engines = menu->addMenu(tr("&Drawn by"));
     engines->setObjectName(QStringLiteral("drawnBy"));
     auto* engine = new QActionGroup(engines);
     const auto drawn_by = [&](const QString& title, LayoutEngine which) {
-        QAction* action = engine->addAction(engines->addAction(title, graph_, [this, which] { graph_->setEngine(which); }));
+        QAction* action = engine->addAction(engines->addAction(title, this, [this, which] {
+            for (GraphView* view : graphs_) view->setEngine(which);
+        }));
         action->setCheckable(true);
         action->setChecked(graph_->layoutOptions().engine == which);
     };
@@ -212,8 +221,17 @@ void MainWindow::buildGraphMenu() {
     });
     connect(graphLook_, &GraphLookController::colourNeeded, this, &MainWindow::colourGraph);
     tablePage(QStringLiteral("operators"))->setHeaderActions([this](QMenu* header, const QString& column) { graphLook_->addColumnAction(header, column); });
-    graph_->setContextMenuPolicy(Qt::CustomContextMenu);
-    connect(graph_, &QWidget::customContextMenuRequested, menu, [this, menu](const QPoint& at) { menu->popup(graph_->mapToGlobal(at)); });
+    for (GraphView* view : graphs_) {
+        view->setContextMenuPolicy(Qt::CustomContextMenu);
+        connect(view, &QWidget::customContextMenuRequested, menu, [view, menu](const QPoint& at) { menu->popup(view->mapToGlobal(at)); });
+    }
+}
+
+QList<GraphView*> MainWindow::commandedGraphs() const {
+    if (!compare_->inSight()) return {graph_};
+    // The other side follows the one that was touched last.
+    if (compare_->view()->movesTogether()) return {compare_->view()->leader()};
+    return {compare_->view()->first(), compare_->view()->second()};
 }
 
 void MainWindow::buildRunMenu() {
@@ -354,7 +372,10 @@ void MainWindow::findAnything() {
 }
 
 void MainWindow::findInView() {
-    if (tabs_->currentWidget() == graph_ && centre_->currentWidget() == tabs_ && !tableDock_->isAncestorOf(QApplication::focusWidget())) return graphTools_->finder()->popUp();
+    const QWidget* focus = QApplication::focusWidget();
+    if (compare_->inSight() && compare_->table()->isAncestorOf(focus)) return compare_->table()->focusFilter();
+    const bool drawn = centre_->currentWidget() == tabs_ && (tabs_->currentWidget() == graph_ || compare_->inSight());
+    if (drawn && !tableDock_->isAncestorOf(focus)) return graphTools_->target().finder->popUp();
     tableDock_->show();
     tables_[tableTabs_->currentIndex()]->focusFilter();
 }

@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "app/gui/compare_controller.h"
 #include "app/gui/file_page.h"
 #include "app/gui/find_anything.h"
 #include "app/gui/graph_controller.h"
@@ -42,6 +43,7 @@ namespace megascope {
 void MainWindow::showGraph(const std::shared_ptr<const GraphFacts>& facts) {
     selection_->reset();
     times_.reset();
+    compare_->setTimes(nullptr);
     profileCompare_->graphChanged();
     profileReport_->clear();
     flame_->clear();
@@ -273,6 +275,7 @@ void MainWindow::setTimes(std::shared_ptr<const OprTimes> times) {
     inspector_->setTimes(times_);
     graphTools_->setTimes(times_);
     graphLook_->setTimes(times_);
+    compare_->setTimes(times_);
     colourGraph();
     flame_->showTimes(shownFacts(), times_, true);
     roofline_->showTimes(shownFacts(), times_);

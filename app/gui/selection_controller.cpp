@@ -5,9 +5,11 @@
 #include <QGuiApplication>
 #include <QMenu>
 
+#include "app/gui/compare_controller.h"
 #include "views/common/icon.h"
 #include "views/common/number_text.h"
 #include "views/graph/find_panel.h"
+#include "views/graph/graph_diff_view.h"
 #include "views/inspector/inspector.h"
 #include "views/table/table_page.h"
 
@@ -60,12 +62,14 @@ void SelectionController::buildMenu(QMenu* menu) {
     QAction* isolated = menu->addAction(tr("&Isolate the selection"), this, &SelectionController::isolate);
     isolated->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_I));
     isolated->setToolTip(tr("Draw only what is selected and its neighbours; once more: everything"));
-    QAction* copy = menu->addAction(themedIcon(QStringLiteral("copy")), tr("Cop&y names of the selection"), this, &SelectionController::copyNames);
-    copy->setShortcut(QKeySequence::Copy);
-    copy->setShortcutContext(Qt::WidgetShortcut); // tables and texts copy what is theirs
-    graph_->addAction(copy);
-    for (QAction* action : {isolated, copy}) action->setEnabled(false);
-    actions_ << isolated << copy;
+    copy_ = menu->addAction(themedIcon(QStringLiteral("copy")), tr("Cop&y names of the selection"), this, &SelectionController::copyNames);
+    copy_->setShortcut(QKeySequence::Copy);
+    copy_->setShortcutContext(Qt::WidgetShortcut); // tables and texts copy what is theirs
+    graph_->addAction(copy_);
+    if (compare_)
+        for (GraphView* view : {compare_->view()->first(), compare_->view()->second()}) view->addAction(copy_);
+    for (QAction* action : {isolated, copy_}) action->setEnabled(false);
+    actions_ << isolated << copy_;
 }
 
 void SelectionController::setFacts(std::shared_ptr<const GraphFacts> facts) {
@@ -100,18 +104,25 @@ void SelectionController::forward() {
     if (!(selection_->current() == before)) comeBack();
 }
 
+GraphTarget SelectionController::target() const {
+    if (compare_)
+        if (auto beside = compare_->target()) return *std::move(beside);
+    return {graph_, nullptr, facts_, selection_->current().opr, selected()};
+}
+
 void SelectionController::isolate() {
-    if (!facts_) return;
-    if (graph_->inFocusMode()) return graph_->showOnly({}, {});
-    const std::vector<OprId> oprs = selected();
-    if (oprs.empty()) return;
-    graph_->showOnly(neighbourhood(*facts_->graph, oprs, 1), oprs.front());
+    const GraphTarget here = target();
+    if (!here.facts) return;
+    if (here.view->inFocusMode()) return here.view->showOnly({}, {});
+    if (here.selected.empty()) return;
+    here.view->showOnly(neighbourhood(*here.facts->graph, here.selected, 1), here.selected.front());
 }
 
 void SelectionController::copyNames() const {
-    if (!facts_) return;
+    const GraphTarget here = target();
+    if (!here.facts) return;
     QString lines;
-    for (const OprId opr : selected()) lines += text(facts_->graph->display_name(opr)) + QLatin1Char('\n');
+    for (const OprId opr : here.selected) lines += text(here.facts->graph->display_name(opr)) + QLatin1Char('\n');
     if (!lines.isEmpty()) QGuiApplication::clipboard()->setText(lines);
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "app/gui/graph_target.h"
 #include "views/common/graph_facts.h"
 #include "views/common/selected_set.h"
 #include "views/graph/graph_view.h"
@@ -14,6 +15,7 @@ class QMenu;
 
 namespace megascope {
 
+class CompareController;
 class FindPanel;
 class Inspector;
 class TablePage;
@@ -30,6 +32,8 @@ public:
     void connectTable(TablePage* operators);
     void connectFinder(FindPanel* finder);
     void connectInspector(Inspector* inspector);
+    /// While the comparison is in sight, isolating and copying names are about its drawings.
+    void setComparison(CompareController* compare) { compare_ = compare; }
     void buildMenu(QMenu* menu);
 
     /// Another graph is shown; null: none.
@@ -49,14 +53,17 @@ private:
     using Key = std::pair<std::uint32_t, std::uint32_t>;
     static Key keyOf(Pick pick) { return {pick.opr.value(), pick.var.value()}; }
     void comeBack();
+    [[nodiscard]] GraphTarget target() const;
 
     GraphView* graph_;
+    CompareController* compare_ = nullptr;
     Selection* selection_;
     SelectedSet* several_;
     std::shared_ptr<const GraphFacts> facts_;
     std::map<Key, GraphView::Place> places_; ///< what was in sight when a pick was left
     Pick last_;
     bool fromTable_ = false;
+    QAction* copy_ = nullptr;
     QList<QAction*> actions_; ///< enabled while a graph is shown
 };
 

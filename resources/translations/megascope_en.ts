@@ -112,6 +112,13 @@
             <numerusform>Both graphs are the same: %n operators.</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>%n operators differ</source>
+        <translation>
+            <numerusform>%n operator differs</numerusform>
+            <numerusform>%n operators differ</numerusform>
+        </translation>
+    </message>
 </context>
 <context>
     <name>megascope::FindPanel</name>

@@ -1,7 +1,10 @@
+#include <QApplication>
 #include <QClipboard>
+#include <QContextMenuEvent>
 #include <QGuiApplication>
 #include <QLineEdit>
 #include <QListView>
+#include <QSignalSpy>
 #include <QSettings>
 #include <QTableView>
 #include <QTemporaryDir>
@@ -346,6 +349,73 @@ private slots:
         QTest::keyClick(view, Qt::Key_I, Qt::ControlModifier);
         QTRY_VERIFY(window.settled());
         QVERIFY(!view->inFocusMode());
+    }
+
+    void theMenuIsAboutWhatLiesUnderThePointer() {
+        MainWindow window(make_local_runner());
+        open(window);
+        GraphView* view = window.graphView();
+        QSignalSpy asked(view, &QWidget::customContextMenuRequested);
+        const std::vector<OprId> boxes = boxesInSight(*view);
+        QVERIFY(boxes.size() > 2);
+        const auto right = [&](const QPoint& at, QContextMenuEvent::Reason reason) {
+            QContextMenuEvent event(reason, at, view->mapToGlobal(at));
+            QCoreApplication::sendEvent(view, &event);
+            QVERIFY(event.isAccepted());
+            if (QWidget* popup = QApplication::activePopupWidget()) popup->close();
+        };
+        right(titleOf(*view, boxes[1]), QContextMenuEvent::Mouse);
+        QCOMPARE(window.selection()->current(), Pick::of(boxes[1]));
+        QCOMPARE(asked.size(), 1);
+        // Several that are selected together stay so when the menu opens on one of them.
+        QTest::mouseClick(view, Qt::LeftButton, Qt::ControlModifier, titleOf(*view, boxes[0]));
+        right(titleOf(*view, boxes[1]), QContextMenuEvent::Mouse);
+        QCOMPARE(window.selecting()->several()->oprs(), (std::vector<OprId>{boxes[0], boxes[1]}));
+        // Beside them it changes nothing: the menu of the whole drawing.
+        right(QPoint(2, view->sight().height() - 2), QContextMenuEvent::Mouse);
+        QCOMPARE(window.selecting()->several()->oprs().size(), std::size_t{2});
+        // The menu key: below the box that is selected, not where the pointer happens to be.
+        QTest::mouseClick(view, Qt::LeftButton, {}, titleOf(*view, boxes[0]));
+        right(QPoint(2, 2), QContextMenuEvent::Keyboard);
+        const QPoint at = asked.back().front().toPoint();
+        const LayoutRect& box = view->picture()->layout.nodes[*view->nodeOf(boxes[0])];
+        QCOMPARE(at, view->toWidget({box.center_x(), box.bottom()}).toPoint());
+        QCOMPARE(window.selection()->current(), Pick::of(boxes[0]));
+    }
+
+    void theKeyboardAloneStartsAndEntersGroups() {
+        MainWindow window(make_local_runner());
+        open(window);
+        GraphView* view = window.graphView();
+        static_cast<QWidget*>(view)->setFocus();
+        view->collapseAll();
+        QTRY_VERIFY(window.settled());
+        // From nothing to the first box: the input.
+        QTest::keyClick(view, Qt::Key_Home);
+        const OprId input = view->selectedOpr();
+        QVERIFY(input.valid() && graphOf(window).opr(input).inputs.empty());
+        // Down to the first group, open it, and into it.
+        for (int i = 0; i < 40 && !view->selectedGroup().valid(); ++i) QTest::keyClick(view, Qt::Key_Down);
+        const GroupId group = view->selectedGroup();
+        QVERIFY(group.valid());
+        QTest::keyClick(view, Qt::Key_Return);
+        QTRY_VERIFY(window.settled());
+        QCOMPARE(view->selectedGroup(), group);
+        const auto inside = [&] {
+            const GroupTree& tree = *view->picture()->scene.structure->groups;
+            GroupId g = view->selectedGroup().valid() ? view->selectedGroup() : view->selectedOpr().valid() ? tree.of(view->selectedOpr()) : GroupId();
+            while (g.valid() && g != group) g = tree.group(g).parent;
+            return g == group;
+        };
+        QTest::keyClick(view, Qt::Key_Down);
+        QVERIFY(view->selectedGroup() != group && inside());
+        QTest::keyClick(view, Qt::Key_Backspace);
+        QTRY_VERIFY(window.settled());
+        QCOMPARE(view->selectedGroup(), group);
+        QTest::keyClick(view, Qt::Key_End);
+        QVERIFY(!inside());
+        // What is computed last has no reader.
+        QVERIFY(view->selectedVar().valid() || view->selectedOpr().valid());
     }
 
 private:

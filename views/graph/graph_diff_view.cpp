@@ -1,5 +1,6 @@
 #include "views/graph/graph_diff_view.h"
 
+#include <QCheckBox>
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -12,9 +13,11 @@
 
 #include "views/common/error_bar.h"
 #include "views/common/job_runner.h"
+#include "views/common/number_text.h"
+#include "views/common/selected_set.h"
 #include "views/common/theme.h"
 #include "views/graph/colour_bar.h"
-#include "views/graph/graph_view.h"
+#include "views/graph/minimap.h"
 
 namespace megascope {
 
@@ -45,7 +48,7 @@ QWidget* titled(QLabel* title, GraphView* view) {
 GraphDiffView::GraphDiffView(JobRunner* jobs, QWidget* parent)
     : QWidget(parent), jobs_(jobs ? jobs : new JobRunner(this)), slot_(next_slot()), a_(new GraphView(jobs_)), b_(new GraphView(jobs_)),
       title_a_(new QLabel), title_b_(new QLabel), summary_(new QLabel), previous_(new QToolButton), next_(new QToolButton),
-      error_(new ErrorBar), together_button_(new QToolButton), leader_(a_) {
+      error_(new ErrorBar), together_box_(new QCheckBox), leader_(a_), picked_(new Selection(this)), several_(new SelectedSet(picked_, this)), picked_on_(a_) {
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(8, 4, 8, 4);
     previous_->setText(tr("Previous difference"));
@@ -55,14 +58,13 @@ GraphDiffView::GraphDiffView(JobRunner* jobs, QWidget* parent)
     previous_->setToolTip(tr("Select the difference before (Shift+F8)"));
     next_->setToolTip(tr("Select the next difference (F8)"));
     for (QToolButton* button : {previous_, next_}) button->setEnabled(false);
-    together_button_->setText(tr("Move together"));
-    together_button_->setToolTip(tr("Moving or zooming one graph moves the other one to the same operators"));
-    together_button_->setCheckable(true);
-    together_button_->setChecked(together_);
+    together_box_->setText(tr("Move together"));
+    together_box_->setToolTip(tr("Moving or zooming one graph moves the other one to the same operators; groups open and close on both sides"));
+    together_box_->setChecked(together_);
     summary_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     summary_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     bar->addWidget(summary_, 1);
-    bar->addWidget(together_button_);
+    bar->addWidget(together_box_);
     bar->addWidget(previous_);
     bar->addWidget(next_);
     auto* splitter = new QSplitter(Qt::Horizontal);
@@ -78,37 +80,71 @@ GraphDiffView::GraphDiffView(JobRunner* jobs, QWidget* parent)
 
     connect(previous_, &QToolButton::clicked, this, &GraphDiffView::showPreviousDifference);
     connect(next_, &QToolButton::clicked, this, &GraphDiffView::showNextDifference);
-    connect(together_button_, &QToolButton::toggled, this, &GraphDiffView::setMovesTogether);
-    connect(a_, &GraphView::oprSelected, this, [this](OprId opr) {
-        if (!differences_) return;
-        const OprId other = differences_->diff.b_of[opr.index()];
-        b_->setSelectedOpr(other);
-        emit picked(opr, other);
+    connect(together_box_, &QCheckBox::toggled, this, &GraphDiffView::setMovesTogether);
+    for (GraphView* view : {a_, b_}) connectSide(view);
+    connect(picked_, &Selection::changed, this, [this](Pick pick) {
+        if (!picking_) showPick(pick);
     });
-    connect(b_, &GraphView::oprSelected, this, [this](OprId opr) {
-        if (!differences_) return;
-        const OprId other = differences_->a_of[opr.index()];
-        a_->setSelectedOpr(other);
-        emit picked(other, opr);
+    connect(several_, &SelectedSet::changed, this, [this] {
+        std::vector<OprId> others;
+        for (const OprId opr : several_->oprs())
+            if (const OprId there = counterpart(picked_on_, opr); there.valid()) others.push_back(there);
+        std::sort(others.begin(), others.end());
+        picked_on_->setSeveral(several_->oprs());
+        other(picked_on_)->setSeveral(others);
     });
-    connect(a_, &GraphView::selectionCleared, b_, &GraphView::clearSelection);
-    connect(b_, &GraphView::selectionCleared, a_, &GraphView::clearSelection);
-    for (GraphView* view : {a_, b_}) {
-        connect(view, &GraphView::failed, error_, [this](const Error& error) { error_->showError(error); });
-        connect(view, &GraphView::moved, this, [this, view] {
-            if (view == leader_) follow(view);
-        });
-        connect(view, &GraphView::pictureChanged, this, [this] { follow(leader_); });
-        connect(view, &GraphView::colouringChosen, this, [this](const QString& id) {
-            colouring_ = id;
-            colour();
-        });
-        connect(view, &GraphView::colourScaleChosen, this, [this](bool logarithmic) {
-            logarithmic_ = logarithmic;
-            colour();
-        });
-        view->installEventFilter(this);
-    }
+}
+
+void GraphDiffView::connectSide(GraphView* view) {
+    const auto pick = [this, view](Pick here) {
+        select(view, here);
+        Pick there;
+        if (here.opr.valid()) there.opr = counterpart(view, here.opr);
+        else if (const GraphCounterparts* known = counterparts(view)) there.var = known->of(here.var);
+        if (view == a_) emit picked(here, there);
+        else emit picked(there, here);
+    };
+    connect(view, &GraphView::oprSelected, this, [pick](OprId opr) { pick(Pick::of(opr)); });
+    connect(view, &GraphView::varSelected, this, [pick](VarId var) { pick(Pick::of(var)); });
+    connect(view, &GraphView::selectionCleared, this, [this, view] { select(view, {}); });
+    connect(view, &GraphView::groupSelected, this, [this, view] {
+        leader_ = view;
+        picking_ = true;
+        picked_->clear();
+        picking_ = false;
+        other(view)->clearSelection();
+    });
+    connect(view, &GraphView::severalPicked, this, [this, view](const std::vector<OprId>& oprs, GraphView::Several how) {
+        if (picked_on_ != view) select(view, view->selectedOpr().valid() ? Pick::of(view->selectedOpr()) : Pick());
+        switch (how) {
+        case GraphView::Several::only: return several_->set(oprs);
+        case GraphView::Several::more: return several_->add(oprs);
+        case GraphView::Several::toggle: return several_->toggle(oprs);
+        }
+    });
+    connect(view, &GraphView::hovered, this, [this, view](OprId opr) { other(view)->setHovered(counterpart(view, opr)); });
+    connect(view, &GraphView::failed, error_, [this](const Error& error) { error_->showError(error); });
+    connect(view, &GraphView::moved, this, [this, view] {
+        if (view == leader_) follow(view);
+    });
+    connect(view, &GraphView::sceneDecided, this, [this, view] {
+        if (view == leader_ && scenes_joined_) mirrorScene();
+    });
+    connect(view, &GraphView::pictureChanged, this, [this, view] {
+        if (view == leader_ || !scenes_joined_) mirrorScene();
+        follow(leader_);
+    });
+    connect(view, &GraphView::colouringChosen, this, [this](const QString& id) {
+        colouring_ = id;
+        colour();
+    });
+    connect(view, &GraphView::colourScaleChosen, this, [this](bool logarithmic) {
+        logarithmic_ = logarithmic;
+        colour();
+    });
+    view->setHoverLines([this, view](const std::vector<OprId>& oprs) { return hoverLines(view, oprs); });
+    view->installEventFilter(this);
+    for (Minimap* map : view->findChildren<Minimap*>()) map->installEventFilter(this);
 }
 
 GraphDiffView::~GraphDiffView() { jobs_->dropSlot(slot_); }
@@ -120,14 +156,20 @@ void GraphDiffView::setGraphs(const Side& a, const Side& b) {
     info_b_ = b.info;
     differences_ = nullptr;
     at_ = -1;
-    leader_ = a_;
+    leader_ = picked_on_ = a_;
+    from_a_.reset();
+    from_b_.reset();
+    scenes_joined_ = false;
+    picking_ = true;
+    picked_->reset();
+    picking_ = false;
     colouring_ = byKind;
     for (GraphView* view : {a_, b_}) view->setColourings({}, {});
     error_->dismiss();
     title_a_->setText(a.title);
     title_b_->setText(b.title);
-    a_->setGraph(a.graph, a.info);
-    b_->setGraph(b.graph, b.info);
+    a_->setGraph(a.graph, a.info, a.steps);
+    b_->setGraph(b.graph, b.info, b.steps);
     summary_->setText(summary());
     for (QToolButton* button : {previous_, next_}) button->setEnabled(false);
     if (!a.graph || !b.graph) return jobs_->dropSlot(slot_);
@@ -144,9 +186,17 @@ void GraphDiffView::setGraphs(const Side& a, const Side& b) {
 
 void GraphDiffView::showDifferences(std::shared_ptr<const GraphDifferences> differences) {
     differences_ = std::move(differences);
+    difference_of_a_.assign(graph_a_->oprs().size(), -1);
+    difference_of_b_.assign(graph_b_->oprs().size(), -1);
+    for (std::size_t i = 0; i < differences_->list.size(); ++i) {
+        const GraphDifference& d = differences_->list[i];
+        if (d.a.valid()) difference_of_a_[d.a.index()] = static_cast<std::int32_t>(i);
+        if (d.b.valid()) difference_of_b_[d.b.index()] = static_cast<std::int32_t>(i);
+    }
     colour();
     summary_->setText(summary());
     for (QToolButton* button : {previous_, next_}) button->setEnabled(!differences_->list.empty());
+    mirrorScene();
     follow(leader_);
     emit compared();
 }
@@ -230,9 +280,7 @@ void GraphDiffView::showDifference(std::size_t index) {
     const bool again = at_ == static_cast<std::ptrdiff_t>(index);
     at_ = static_cast<std::ptrdiff_t>(index);
     const GraphDifference& d = differences_->list[index];
-    leader_ = d.a.valid() ? a_ : b_;
-    a_->setSelectedOpr(d.a);
-    b_->setSelectedOpr(d.b);
+    select(d.a.valid() ? a_ : b_, Pick::of(d.a.valid() ? d.a : d.b));
     QString what;
     for (const std::string& line : d.details) what += (what.isEmpty() ? QString() : QStringLiteral("; ")) + QString::fromStdString(line);
     if (what.isEmpty()) what = d.b.valid() ? tr("only on the right") : tr("only on the left");
@@ -243,8 +291,132 @@ void GraphDiffView::showDifference(std::size_t index) {
 
 void GraphDiffView::setMovesTogether(bool on) {
     together_ = on;
-    together_button_->setChecked(on);
+    together_box_->setChecked(on);
+    mirrorScene();
     follow(leader_);
+}
+
+OprId GraphDiffView::counterpart(const GraphView* view, OprId opr) const {
+    if (!differences_ || !opr.valid()) return {};
+    return view == a_ ? differences_->diff.b_of[opr.index()] : differences_->a_of[opr.index()];
+}
+
+const GraphCounterparts* GraphDiffView::counterparts(const GraphView* view) {
+    if (!differences_ || !a_->picture() || !b_->picture()) return nullptr;
+    if (!from_a_) {
+        const auto &a = a_->picture()->scene.structure, &b = b_->picture()->scene.structure;
+        if (a->graph != graph_a_ || b->graph != graph_b_) return nullptr; // of the comparison before
+        from_a_ = std::make_unique<GraphCounterparts>(differences_->diff.b_of, a, b);
+        from_b_ = std::make_unique<GraphCounterparts>(differences_->a_of, b, a);
+    }
+    return view == a_ ? from_a_.get() : from_b_.get();
+}
+
+void GraphDiffView::mirrorScene() {
+    if (!together_) return;
+    const GraphCounterparts* known = counterparts(leader_);
+    if (!known) return;
+    scenes_joined_ = true;
+    GraphView* follower = other(leader_);
+    const SceneOptions &leading = leader_->sceneOptions(), &now = follower->sceneOptions();
+    GraphView::Place place = *follower->place();
+    place.expanded = known->expanded(leading.expanded, now.expanded);
+    place.only = known->only(leading.only);
+    place.focus = place.only.empty() ? OprId() : known->of(leader_->focus());
+    place.neighbours = leader_->focusNeighbours();
+    if (place.expanded != now.expanded || place.only != now.only) follower->showPlace(place);
+}
+
+void GraphDiffView::select(GraphView* side, Pick pick) {
+    leader_ = side;
+    if (picked_on_ != side) {
+        picking_ = true;
+        picked_->reset();
+        picking_ = false;
+        picked_on_ = side;
+    }
+    picked_->select(pick);
+    showPick(pick); // also where the side had it already and only the other one had not
+}
+
+void GraphDiffView::selectSeveral(GraphView* side, const std::vector<OprId>& oprs) {
+    if (picked_on_ != side) select(side, {});
+    leader_ = side;
+    several_->set(oprs);
+}
+
+void GraphDiffView::showPick(Pick pick) {
+    GraphView* follower = other(picked_on_);
+    if (pick.opr.valid()) {
+        picked_on_->setSelectedOpr(pick.opr);
+        follower->setSelectedOpr(counterpart(picked_on_, pick.opr));
+    } else if (pick.var.valid()) {
+        picked_on_->setSelectedVar(pick.var);
+        const GraphCounterparts* known = counterparts(picked_on_);
+        follower->setSelectedVar(known ? known->of(pick.var) : VarId());
+    } else {
+        for (GraphView* view : {a_, b_}) view->clearSelection();
+    }
+}
+
+OprId GraphDiffView::current() const {
+    const auto& graph = leader_ == a_ ? graph_a_ : graph_b_;
+    if (leader_->selectedVar().valid() && graph) return graph->var(leader_->selectedVar()).producer;
+    return leader_->selectedOpr();
+}
+
+std::vector<OprId> GraphDiffView::selected() const {
+    if (picked_on_ == leader_ && !several_->oprs().empty()) return several_->oprs();
+    return current().valid() ? std::vector<OprId>{current()} : std::vector<OprId>();
+}
+
+void GraphDiffView::setHoverLines(GraphView::HoverLines a, GraphView::HoverLines b) {
+    lines_a_ = std::move(a);
+    lines_b_ = std::move(b);
+}
+
+const GraphDifference* GraphDiffView::differenceOf(const GraphView* view, OprId opr) const {
+    const std::int32_t index = (view == a_ ? difference_of_a_ : difference_of_b_)[opr.index()];
+    return index < 0 ? nullptr : &differences_->list[static_cast<std::size_t>(index)];
+}
+
+TooltipLines GraphDiffView::hoverLines(const GraphView* view, const std::vector<OprId>& oprs) const {
+    const GraphView::HoverLines& more = view == a_ ? lines_a_ : lines_b_;
+    TooltipLines lines = more ? more(oprs) : TooltipLines();
+    if (!differences_) return lines;
+    if (oprs.size() != 1) {
+        const auto differing = std::count_if(oprs.begin(), oprs.end(), [&](OprId opr) { return differenceOf(view, opr) != nullptr; });
+        lines.append({tr("comparison"), differing == 0 ? tr("the same") : tr("%n operators differ", nullptr, static_cast<int>(differing))});
+        return lines;
+    }
+    const OprId opr = oprs.front(), stands = counterpart(view, opr);
+    const Graph &here = view == a_ ? *graph_a_ : *graph_b_, &there = view == a_ ? *graph_b_ : *graph_a_;
+    if (stands.valid()) lines.append({view == a_ ? tr("on the right") : tr("on the left"), text(there.display_name(stands))});
+    QStringList what;
+    if (const GraphDifference* d = differenceOf(view, opr)) {
+        for (const std::string& detail : d->details) what << text(detail);
+        if (what.empty()) what << (stands.valid() ? tr("differs") : view == a_ ? tr("only on the left") : tr("only on the right"));
+    }
+    // Constants are mostly drawn as a part of their readers.
+    for (const VarId in : here.opr(opr).inputs) {
+        const Opr& constant = here.opr(here.var(in).producer);
+        const GraphDifference* d = constant.inputs.empty() && !constant.tensors.empty() ? differenceOf(view, constant.id) : nullptr;
+        if (!d || !d->a.valid() || !d->b.valid()) continue;
+        QStringList parts;
+        for (const std::string& detail : d->details) parts << text(detail);
+        if (d->weights) parts << tr("largest |left − right| %1").arg(numberText(d->weights->max_abs, 3));
+        what << QStringLiteral("%1: %2").arg(text(here.display_name(in)), parts.join(QStringLiteral("; ")));
+    }
+    constexpr qsizetype most = 8;
+    for (qsizetype i = 0; i < what.size() && i < most; ++i) lines.append({i == 0 ? tr("comparison") : QString(), what[i]});
+    if (what.size() > most) lines.append({QString(), tr("and %1 more").arg(what.size() - most)});
+    if (what.empty()) lines.append({tr("comparison"), tr("the same")});
+    return lines;
+}
+
+void GraphDiffView::centreSelection() {
+    for (GraphView* view : {leader_, other(leader_)})
+        if (view == leader_ || !together_) view->centerOn(view->selectedOpr()); // else it follows
 }
 
 void GraphDiffView::follow(GraphView* leader) {
@@ -277,10 +449,11 @@ void GraphDiffView::follow(GraphView* leader) {
 bool GraphDiffView::eventFilter(QObject* object, QEvent* event) {
     switch (event->type()) {
     case QEvent::MouseButtonPress:
+    case QEvent::MouseButtonDblClick:
     case QEvent::Wheel:
     case QEvent::KeyPress:
     case QEvent::NativeGesture:
-        if (object == a_ || object == b_) leader_ = static_cast<GraphView*>(object);
+        leader_ = object == a_ || object->parent() == a_ ? a_ : b_; // a view or its minimap
         break;
     default: break;
     }

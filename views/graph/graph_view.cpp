@@ -120,6 +120,7 @@ void GraphView::startLayout(Keep keep, std::optional<Anchor> anchor) {
                 emit failed(result.error());
             }
         });
+    emit sceneDecided();
 }
 
 void GraphView::setBusy(bool busy) {
@@ -203,7 +204,7 @@ std::vector<GraphView::Placed> GraphView::boxesInSight() const {
     picture_->node_index.query(transform_.to_layout(QRectF(sight())), [&](std::uint32_t i) {
         const OprId opr = representative(picture_->scene.nodes[i]);
         const LayoutRect& r = picture_->layout.nodes[i];
-        if (opr.valid()) boxes.push_back({opr, {r.center_x(), r.y}});
+        if (opr.valid() && nodeOf(opr) == i) boxes.push_back({opr, {r.center_x(), r.y}}); // a mark of an output is not its operator's box
     });
     constexpr std::size_t enough = 400;
     if (const std::size_t step = boxes.size() / enough; step > 1) {
@@ -283,6 +284,13 @@ void GraphView::clearSelection() {
     selected_var_ = {};
     selected_group_ = {};
     applySelection();
+    update();
+}
+
+void GraphView::setHovered(OprId opr) {
+    const auto node = nodeOf(opr);
+    if (highlight_.hovered == node) return;
+    highlight_.hovered = node;
     update();
 }
 

@@ -124,6 +124,8 @@ public slots:
     void setSelectedOpr(megascope::OprId opr);
     void setSelectedVar(megascope::VarId var);
     void clearSelection();
+    /// Shows the operator as if the pointer were over it; an invalid id ends that. No signal is sent.
+    void setHovered(megascope::OprId opr);
     /// Marks operators that are selected together; empty = none. The selection itself stays what it is.
     void setSeveral(const std::vector<megascope::OprId>& oprs);
     /// Puts a small flag on the boxes of these operators.
@@ -167,6 +169,7 @@ public slots:
     void setFoldShapes(bool on);
     void setGroupsShown(bool on);
     void setDirection(megascope::LayoutDirection direction);
+    void setSideways(bool on) { setDirection(on ? LayoutDirection::right : LayoutDirection::down); }
     void setEngine(megascope::LayoutEngine engine);
 
     void expandAll();
@@ -194,6 +197,8 @@ signals:
     void hovered(megascope::OprId opr); ///< invalid: none
     void busyChanged(bool busy);
     void pictureChanged();
+    /// What is open and what is left out (`sceneOptions`) was decided; a drawing of it is on its way.
+    void sceneDecided();
     void failed(const megascope::Error& error);
     void zoomChanged(double scale);
     void moved(); ///< the transform changed
@@ -263,6 +268,12 @@ private:
     /// The transform of this scale with `rect` in the middle, or beside the minimap where that would cover it.
     [[nodiscard]] GraphTransform around(const LayoutRect& rect, double scale) const;
     [[nodiscard]] LayoutRect selectedArea() const;
+    /// The box with its middle in there that stands first in the direction of the flow, or last.
+    [[nodiscard]] std::optional<std::uint32_t> outermost(const LayoutRect& area, bool last) const;
+    /// Selects what a menu that opens there will be about.
+    QPoint pickForMenu(const QPoint& at);
+    /// Where a menu that a key opens stands.
+    [[nodiscard]] QPoint besideSelection() const;
     [[nodiscard]] GraphTransform fitting() const;
     [[nodiscard]] bool mapHasRoom() const;
     [[nodiscard]] QRect mapPlace() const;

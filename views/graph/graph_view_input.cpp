@@ -175,12 +175,53 @@ QString GraphView::toolTipAt(const QPointF& position) const {
     return {};
 }
 
+QPoint GraphView::pickForMenu(const QPoint& at) {
+    // The menu speaks of the selection: that is what lies under the pointer, unless that belongs to it already.
+    const GraphHit hit = hitAt(at);
+    const bool in = hit.pill ? selected_var_ == picture_->scene.pills[*hit.pill].var
+                    : hit.node ? highlight_.node == hit.node || (!highlight_.several.empty() && highlight_.several[*hit.node])
+                    : hit.edge ? selected_var_ == picture_->scene.edges[*hit.edge].var
+                               : hit.frame && highlight_.frame == hit.frame;
+    if (hit.nothing() || in || !sight().contains(at)) return at;
+    emit severalPicked({}, Several::only);
+    select(hit);
+    return at;
+}
+
+QPoint GraphView::besideSelection() const {
+    const QRect free = sight().adjusted(4, 4, -4, -4);
+    const LayoutRect area = selectedArea();
+    if (area.empty()) return free.center();
+    const QPoint below = toWidget({area.center_x(), area.bottom()}).toPoint();
+    return {std::clamp(below.x(), free.left(), free.right()), std::clamp(below.y(), free.top(), free.bottom())};
+}
+
+std::optional<std::uint32_t> GraphView::outermost(const LayoutRect& area, bool last) const {
+    std::optional<std::uint32_t> found;
+    const auto along = [&](std::uint32_t i) {
+        const LayoutRect& r = picture_->layout.nodes[i];
+        return request_.layout.direction == LayoutDirection::right ? r.center_x() : r.center_y();
+    };
+    picture_->node_index.query(area, [&](std::uint32_t i) {
+        const LayoutRect& r = picture_->layout.nodes[i];
+        const bool inside = r.center_x() >= area.x && r.center_x() <= area.right() && r.center_y() >= area.y && r.center_y() <= area.bottom();
+        if (inside && (!found || (last ? along(i) > along(*found) : along(i) < along(*found)))) found = i;
+    });
+    return found;
+}
+
 bool GraphView::event(QEvent* event) {
     if (event->type() == QEvent::ToolTip && picture_) {
         auto* help = static_cast<QHelpEvent*>(event);
         const QString tip = toolTipAt(help->pos());
         if (tip.isEmpty()) QToolTip::hideText();
         else QToolTip::showText(help->globalPos(), tip, this);
+        return true;
+    }
+    if (event->type() == QEvent::ContextMenu && contextMenuPolicy() == Qt::CustomContextMenu && picture_) {
+        const auto* menu = static_cast<QContextMenuEvent*>(event);
+        emit customContextMenuRequested(menu->reason() == QContextMenuEvent::Mouse ? pickForMenu(menu->pos()) : besideSelection());
+        event->accept();
         return true;
     }
     if (event->type() == QEvent::NativeGesture) {
@@ -213,8 +254,14 @@ bool GraphView::event(QEvent* event) {
 void GraphView::keyPressEvent(QKeyEvent* event) {
     if (!picture_) return QWidget::keyPressEvent(event);
     const bool plain = !(event->modifiers() & ~(Qt::ShiftModifier | Qt::KeypadModifier));
+    const bool sideways = request_.layout.direction == LayoutDirection::right;
     const auto arrow = [&](Walk direction, double dx, double dy) {
-        const bool sideways = request_.layout.direction == LayoutDirection::right;
+        if (!highlight_.node && highlight_.frame && plain) {
+            // From an open group to what it holds: the start of it, or going back its end.
+            const bool end = direction == (sideways ? Walk::left : Walk::up);
+            if (const auto inside = outermost(picture_->layout.clusters[*highlight_.frame], end)) selectNode(*inside);
+            return;
+        }
         if (highlight_.node && plain) {
             // Along the flow whichever way it is drawn.
             constexpr Walk turned[] = {Walk::left, Walk::right, Walk::up, Walk::down};
@@ -239,6 +286,13 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Down: return arrow(Walk::down, 0, 1);
     case Qt::Key_Left: return arrow(Walk::left, -1, 0);
     case Qt::Key_Right: return arrow(Walk::right, 1, 0);
+    case Qt::Key_Home: case Qt::Key_End:
+        if (!plain) break;
+        if (const auto node = outermost(picture_->layout.bounds, event->key() == Qt::Key_End)) {
+            emit severalPicked({}, Several::only);
+            selectNode(*node);
+        }
+        return;
     case Qt::Key_PageDown: return panBy(0, sight().height() * 0.8);
     case Qt::Key_PageUp: return panBy(0, sight().height() * -0.8);
     case Qt::Key_Plus: case Qt::Key_Equal: return zoomIn();
