@@ -21,6 +21,10 @@ if(MEGASCOPE_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${MEGASCOPE_CCACHE})
 endif()
 
+# What runs once and briefly, as tests and commands do, is built in half the time with fewer optimizations.
+add_library(megascope_built_quickly INTERFACE)
+target_compile_options(megascope_built_quickly INTERFACE $<$<CONFIG:Release>:-O1>)
+
 # Headers of others that nearly every source includes are read once per target. Ours are not among them: a change of one would
 # compile everything again.
 set(MEGASCOPE_COMMON_HEADERS <algorithm> <cmath> <cstdint> <functional> <map> <memory> <optional> <span> <string> <string_view>
@@ -52,7 +56,7 @@ endfunction()
 function(megascope_test_headers kind)
   file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/test_headers_${kind}.cpp CONTENT "")
   add_library(megascope_test_headers_${kind} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/test_headers_${kind}.cpp)
-  target_link_libraries(megascope_test_headers_${kind} PRIVATE ${ARGN} megascope_options Qt6::Test)
+  target_link_libraries(megascope_test_headers_${kind} PRIVATE ${ARGN} megascope_options megascope_built_quickly Qt6::Test)
   target_precompile_headers(megascope_test_headers_${kind} PRIVATE ${MEGASCOPE_COMMON_HEADERS} <QtTest>)
 endfunction()
 
@@ -67,7 +71,9 @@ function(megascope_tests directory kind)
     set(target test_${prefix}_${stem})
     add_executable(${target} ${source})
     set_target_properties(${target} PROPERTIES AUTOMOC ON)
-    target_link_libraries(${target} PRIVATE ${ARGN} megascope_options Qt6::Test)
+    # moc's output is part of the test's source; what is left for the file of its own is empty.
+    set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/${target}_autogen/mocs_compilation.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    target_link_libraries(${target} PRIVATE ${ARGN} megascope_options megascope_built_quickly Qt6::Test)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
     target_precompile_headers(${target} REUSE_FROM megascope_test_headers_${kind})
     target_compile_definitions(${target} PRIVATE
