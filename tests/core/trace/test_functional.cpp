@@ -69,7 +69,7 @@ QString check_all(const std::function<EagerTensor(const Tensors&)>& function, co
 
 } // namespace
 
-#define SAME(function, inputs, shape, ...) QCOMPARE(check_all([&](const Tensors& in) -> EagerTensor { return function; }, inputs, shape, __VA_ARGS__), QString())
+#define SAME(function, inputs, shape, ...) QCOMPARE(check_all([&]([[maybe_unused]] const Tensors& in) -> EagerTensor { return function; }, inputs, shape, __VA_ARGS__), QString())
 
 class TestFunctional : public QObject {
     Q_OBJECT
