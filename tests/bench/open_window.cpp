@@ -1,7 +1,9 @@
 // How long a dump takes from the start of the process to a window at rest, and what kept the GUI thread from answering on the way.
 // Run it without a display with QT_QPA_PLATFORM=offscreen.
-// Usage: bench_open_window FILE [--size WxH] [--again] [--order] [--find]
-//        --again opens the file a second time in the same window; --order then scrolls through the execution order; --find searches.
+// Usage: bench_open_window FILE[*N] [--size WxH] [--again] [--order] [--find] [--actions]
+//        --again opens the file a second time in the same window; --order then scrolls through the execution order; --find searches;
+//        --actions does what people do in a window and prints the longest event of each. FILE*N is a
+//        dump of N copies of the file's graph, one after the other.
 
 #include <QApplication>
 #include <QElapsedTimer>
@@ -17,16 +19,21 @@
 #include <ctime>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "app/gui/graph_controller.h"
 #include "app/gui/main_window.h"
 #include "app/gui/settling.h"
+#include "format/reader.h"
+#include "format/writer.h"
+#include "opr/catalogue.h"
 #include "session/runner.h"
 #include "views/common/job_runner.h"
 #include "views/common/opr_fields.h"
 #include "views/graph/execution_order_view.h"
 #include "views/graph/graph_view.h"
 #include "views/graph/order_plan.h"
+#include "window_actions.h"
 
 using namespace megascope;
 
@@ -75,7 +82,10 @@ public:
         --depth_;
         const double spent = static_cast<double>(clock_.nsecsElapsed() - begin) * 1e-6, spent_cpu = cpu(CLOCK_THREAD_CPUTIME_ID) - begin_cpu;
         if (picture) firstPicture = now();
-        if (depth_ == 0) longest_ = std::max(longest_, spent_cpu);
+        if (depth_ == 0 && spent_cpu > longest_) {
+            longest_ = spent_cpu;
+            longest_what_ = QString::fromLatin1(QMetaEnum::fromType<QEvent::Type>().valueToKey(type)) + QStringLiteral(" to ") + QLatin1String(name);
+        }
         if (depth_ == 0 && spent_cpu > 5)
             slow_.push_back(QStringLiteral("%1 ms (%2 ms of the processor) at %3 s: %4 to %5").arg(spent, 0, 'f', 1).arg(spent_cpu, 0, 'f', 1).arg(started_ + static_cast<double>(begin) * 1e-9, 0, 'f', 3)
                                 .arg(QString::fromLatin1(QMetaEnum::fromType<QEvent::Type>().valueToKey(type)), QString::fromLatin1(name)));
@@ -87,8 +97,11 @@ public:
     void reportBlocks() {
         std::printf("longest event: %.1f ms of the processor\n", longest_);
         for (const QString& line : slow_) std::printf("    %s\n", qPrintable(line));
+        (void)takeLongest();
+    }
+    LongestEvent takeLongest() {
         slow_.clear();
-        longest_ = 0;
+        return {std::exchange(longest_, 0), std::exchange(longest_what_, {})};
     }
 
     GraphView* view = nullptr;
@@ -99,6 +112,7 @@ private:
     double started_ = 0;
     QElapsedTimer clock_;
     double longest_ = 0;
+    QString longest_what_;
     int depth_ = 0;
     QStringList slow_;
 };
@@ -131,6 +145,58 @@ void search(MainWindow& window) {
     }
 }
 
+/// `times` copies of a graph one after the other: an input of each waits for an output of the one before.
+Expected<std::shared_ptr<const Graph>> in_a_row(const Graph& graph, unsigned times) {
+    GraphBuilder builder;
+    VarId before;
+    for (unsigned k = 0; k < times; ++k) {
+        const std::string prefix = "copy" + std::to_string(k) + ".";
+        std::vector<VarId> now(graph.vars().size());
+        bool joined = k == 0;
+        for (const Opr& opr : graph.oprs()) {
+            Opr copy = opr;
+            copy.outputs.clear();
+            for (VarId& input : copy.inputs) input = now[input.index()];
+            if (copy.has_name) copy.name = prefix + copy.name;
+            for (StoredTensor& tensor : copy.tensors)
+                if (tensor.has_name) tensor.name = prefix + tensor.name;
+            const bool is_input = std::find(graph.inputs().begin(), graph.inputs().end(), opr.id) != graph.inputs().end();
+            MGS_ASSIGN(const OprId id, builder.add(std::move(copy), opr.outputs.size(), is_input));
+            for (std::size_t i = 0; i < opr.outputs.size(); ++i) {
+                const Var& old = graph.var(opr.outputs[i]);
+                now[old.id.index()] = builder.opr(id).outputs[i];
+                Var& var = builder.var(now[old.id.index()]);
+                var = Var{var.id, old.has_name ? prefix + old.name : std::string(), old.has_name, var.producer, var.output_index, old.shape, old.dtype, old.comp_node, old.format};
+            }
+            if (!is_input || joined) continue;
+            joined = true;
+            Opr wait;
+            wait.type = "VirtualDep";
+            wait.kind = Catalogue::builtin().find_type(wait.type)->kind;
+            wait.inputs = {now[opr.outputs.front().index()], before};
+            MGS_ASSIGN(const OprId waiting, builder.add(std::move(wait), 1));
+            now[opr.outputs.front().index()] = builder.opr(waiting).outputs.front();
+        }
+        before = now[graph.outputs().front().var.index()];
+        for (const GraphOutput& output : graph.outputs()) MGS_TRY(builder.add_output({now[output.var.index()], static_cast<std::uint32_t>(builder.var_count()), {}}));
+    }
+    return builder.finish();
+}
+
+/// A dump of several copies of another one.
+Expected<void> write_copies(const QString& from, unsigned times, const QString& to) {
+    MGS_ASSIGN(const auto file, MappedFile::open(from.toStdString()));
+    MGS_ASSIGN(const auto model, read_model(file));
+    DumpContent content = DumpContent::like_input(*model);
+    content.testcase_header = false;
+    content.testcases.clear();
+    content.appended.clear();
+    content.main.options.aliases.clear();
+    MGS_ASSIGN(content.main.graph, in_a_row(*model->main().graph, times));
+    MGS_TRY(save_dump(to.toStdString(), content));
+    return {};
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -142,8 +208,17 @@ int main(int argc, char** argv) {
     QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, fresh.path());
     const QStringList arguments = QApplication::arguments();
     if (arguments.size() < 2) {
-        std::fprintf(stderr, "usage: bench_open_window FILE [--size WxH] [--again]\n");
+        std::fprintf(stderr, "usage: bench_open_window FILE[*N] [--size WxH] [--again] [--order] [--find] [--actions]\n");
         return 2;
+    }
+    QString path = arguments[1];
+    if (const auto star = path.lastIndexOf(QLatin1Char('*')); star > 0) {
+        const QString copies = fresh.filePath(QStringLiteral("copies.mge"));
+        if (const auto written = write_copies(path.left(star), path.mid(star + 1).toUInt(), copies); !written) {
+            std::fprintf(stderr, "%s\n", written.error().text().c_str());
+            return 1;
+        }
+        path = copies;
     }
     const qsizetype at = arguments.indexOf(QStringLiteral("--size"));
     const QStringList size = at > 0 && at + 1 < arguments.size() ? arguments[at + 1].split(QLatin1Char('x')) : QStringList{QStringLiteral("1600"), QStringLiteral("1000")};
@@ -168,7 +243,7 @@ int main(int argc, char** argv) {
             app.report("window painted, at rest", 0);
             app.reportBlocks();
             opened = true;
-            window.open(arguments[1]);
+            window.open(path);
             return settling.watch();
         }
         std::printf("%-34s %7.3f s\n", "first picture painted", app.firstPicture - begin);
@@ -183,9 +258,11 @@ int main(int argc, char** argv) {
         begin = app.now();
         app.firstPicture = 0;
         app.before = window.graphView()->picture();
-        window.open(arguments[1]);
+        window.open(path);
         settling.watch();
     });
     settling.watch();
-    return QApplication::exec();
+    const int code = QApplication::exec();
+    if (code == 0 && arguments.contains(QStringLiteral("--actions"))) measureActions(window, [&] { return app.takeLongest(); });
+    return code;
 }
