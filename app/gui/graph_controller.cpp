@@ -20,7 +20,7 @@
 namespace megascope {
 
 GraphController::GraphController(GraphView* graph, JobRunner* jobs, Selection* selection, SelectionController* selecting, ErrorBar* error, QWidget* window)
-    : QObject(window), graph_(graph), selection_(selection), selecting_(selecting), error_(error), window_(window), find_(new FindPanel(graph)),
+    : QObject(window), graph_(graph), selection_(selection), selecting_(selecting), error_(error), window_(window), find_(new FindPanel(graph, jobs)),
       bookmarks_(new Bookmarks(this)), orderStack_(new QStackedWidget(window)),
       order_(new ExecutionOrderView(jobs, orderStack_)) {
     orderStack_->addWidget(order_);

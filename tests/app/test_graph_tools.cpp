@@ -48,7 +48,7 @@ private slots:
         FindPanel* finder = window.graphTools()->finder();
         finder->popUp();
         QTest::keyClicks(finder->edit(), "type:pooling");
-        QTRY_VERIFY(!finder->found().empty());
+        QTRY_VERIFY(!finder->searching() && !finder->found().empty());
         std::size_t poolings = 0;
         for (const Opr& opr : graphOf(window).oprs()) poolings += graphOf(window).type_text(opr.id).find("Pooling") != std::string::npos;
         QCOMPARE(finder->found().size(), poolings);
@@ -64,6 +64,24 @@ private slots:
         QVERIFY(narrowed < window.graphView()->picture()->scene.nodes.size());
         QTest::keyClick(finder->edit(), Qt::Key_Escape);
         QVERIFY(!finder->isVisible());
+    }
+
+    void aFileThatGoesWhileItIsSearchedLeavesNothing() {
+        MainWindow window(make_local_runner());
+        open(window);
+        FindPanel* finder = window.graphTools()->finder();
+        QTest::keyClick(window.graphView(), Qt::Key_F, Qt::ControlModifier);
+        QVERIFY(finder->isVisible());
+        QTest::keyClicks(finder->edit(), "type:conv");
+        QTest::keyClick(finder->edit(), Qt::Key_Return);
+        QVERIFY(finder->searching()); // its result is delivered by an event that has not been
+        window.documents()->close();
+        QVERIFY(!finder->searching());
+        QVERIFY(!finder->isVisible());
+        QTRY_VERIFY(window.settled());
+        QVERIFY(finder->found().empty());
+        QVERIFY(window.selection()->current().empty());
+        QVERIFY(window.errorBar()->isHidden());
     }
 
     void theMenuSaysAndSetsWhoDraws() {

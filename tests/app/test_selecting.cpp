@@ -172,7 +172,7 @@ private slots:
         QTest::keyClick(window.graphView(), Qt::Key_F, Qt::ControlModifier);
         QVERIFY(finder->isVisible());
         QTest::keyClicks(finder->edit(), "type:conv");
-        QTRY_VERIFY(finder->found().size() > 10);
+        QTRY_VERIFY(!finder->searching() && finder->found().size() > 10);
         QTest::keyClick(finder->edit(), Qt::Key_A, Qt::ControlModifier | Qt::ShiftModifier);
         QCOMPARE(window.selecting()->several()->oprs(), finder->found());
         auto* list = finder->findChild<QListView*>();
@@ -301,6 +301,7 @@ private slots:
         QTest::keyClick(view, Qt::Key_F, Qt::ControlModifier);
         QTest::keyClicks(finder->edit(), "type:pooling");
         QTest::keyClick(finder->edit(), Qt::Key_Return);
+        QTRY_VERIFY(!finder->searching());
         const OprId pooling = finder->found().front();
         QCOMPARE(window.selection()->current(), Pick::of(pooling));
         QTest::keyClick(finder->edit(), Qt::Key_Escape);

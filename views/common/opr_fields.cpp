@@ -1,5 +1,6 @@
 #include "views/common/opr_fields.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "views/common/number_text.h"
@@ -78,14 +79,30 @@ bool OprFields::fits(OprId id, const FilterQuery& query) const {
     return query.matches([&](const QString& field) { return text(id, field); }, [&](const QString& field) { return number(id, field); });
 }
 
-std::vector<OprId> OprFields::find(const FilterQuery& query, bool constants) const {
+std::vector<OprId> OprFields::find(const FilterQuery& query, bool constants) const { return find(query, constants, CancelToken()).value_or(std::vector<OprId>()); }
+
+Expected<std::vector<OprId>> OprFields::search(const FilterQuery& query, const CancelToken& cancel) const {
+    auto found = find(query, true, cancel);
+    if (!found) return CancelToken::error();
+    if (query.chain().empty()) { // of a chain, constants are links like others
+        const auto constant = [this](OprId id) { return facts_->is_constant(id); };
+        if (!std::all_of(found->begin(), found->end(), constant)) std::erase_if(*found, constant);
+    }
+    return std::move(*found);
+}
+
+std::optional<std::vector<OprId>> OprFields::find(const FilterQuery& query, bool constants, const CancelToken& cancel) const {
+    // Asking costs less than looking at an operator, but not nothing.
+    const auto stop = [&cancel](std::uint32_t i) { return (i & 0xff) == 0 && cancel.cancelled(); };
     const Graph& graph = *facts_->graph;
     std::vector<OprId> found;
     if (query.empty() || !query.problem().isEmpty()) return found;
     const std::size_t count = graph.oprs().size();
     if (query.chain().empty()) {
-        for (std::uint32_t i = 0; i < count; ++i)
+        for (std::uint32_t i = 0; i < count; ++i) {
+            if (stop(i)) return std::nullopt;
             if ((constants || !facts_->is_constant(OprId(i))) && fits(OprId(i), query)) found.emplace_back(i);
+        }
         return found;
     }
     // Forward: what fits link k and reads something that ends a chain of the links before it. Backward: what such a chain leads on
@@ -94,6 +111,7 @@ std::vector<OprId> OprFields::find(const FilterQuery& query, bool constants) con
     std::vector<std::vector<std::uint8_t>> at(links, std::vector<std::uint8_t>(count, 0));
     for (std::size_t k = 0; k < links; ++k)
         for (std::uint32_t i = 0; i < count; ++i) {
+            if (stop(i)) return std::nullopt;
             bool led = k == 0;
             for (const VarId in : graph.oprs()[i].inputs) led = led || at[k - 1][graph.var(in).producer.index()];
             at[k][i] = led && fits(OprId(i), query.chain()[k]);

@@ -27,8 +27,14 @@ public:
     /// The operators that a query means, ascending; of a chain all operators of all its links. Constants are left out where
     /// `constants` is false.
     [[nodiscard]] std::vector<OprId> find(const FilterQuery& query, bool constants = true) const;
+    /// What a search for operators means: constants (pills at their readers) count only where nothing else fits. Ascending.
+    /// Errors: cancelled.
+    [[nodiscard]] Expected<std::vector<OprId>> search(const FilterQuery& query, const CancelToken& cancel) const;
 
 private:
+    /// Nothing when cancelled.
+    [[nodiscard]] std::optional<std::vector<OprId>> find(const FilterQuery& query, bool constants, const CancelToken& cancel) const;
+
     std::shared_ptr<const GraphFacts> facts_;
     std::shared_ptr<const OprTimes> times_;
 };

@@ -13,12 +13,23 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 #include "views/common/icon.h"
+#include "views/common/job_runner.h"
 #include "views/common/number_text.h"
 #include "views/graph/graph_view.h"
 
 namespace megascope {
+
+namespace {
+
+QString nextSlot() {
+    static int counter = 0;
+    return QStringLiteral("graph search %1").arg(++counter);
+}
+
+} // namespace
 
 void FoundModel::setFound(std::shared_ptr<const GraphFacts> facts, std::vector<OprId> found) {
     beginResetModel();
@@ -39,8 +50,8 @@ QVariant FoundModel::data(const QModelIndex& index, int role) const {
     return line;
 }
 
-FindPanel::FindPanel(GraphView* view)
-    : QFrame(view), view_(view), model_(new FoundModel(this)), edit_(new QLineEdit(this)), count_(new QLabel(this)), list_(new QListView(this)),
+FindPanel::FindPanel(GraphView* view, JobRunner* jobs)
+    : QFrame(view), view_(view), jobs_(jobs ? jobs : new JobRunner(this)), slot_(nextSlot()), model_(new FoundModel(this)), edit_(new QLineEdit(this)), count_(new QLabel(this)), list_(new QListView(this)),
       isolate_(new QToolButton(this)) {
     setObjectName(QStringLiteral("findPanel"));
     setFrameShape(QFrame::StyledPanel);
@@ -94,8 +105,8 @@ FindPanel::FindPanel(GraphView* view)
     list_->installEventFilter(this);
     view_->installEventFilter(this);
     delay_.setSingleShot(true);
-    delay_.setInterval(120);
-    connect(edit_, &QLineEdit::textChanged, &delay_, qOverload<>(&QTimer::start));
+    delay_.setInterval(60); // a query for each word, not for each of its letters
+    connect(edit_, &QLineEdit::textChanged, this, &FindPanel::outdate);
     connect(&delay_, &QTimer::timeout, this, &FindPanel::search);
     connect(list_->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this](const QItemSelection& added) {
         const std::vector<OprId> oprs = chosen();
@@ -112,12 +123,17 @@ FindPanel::FindPanel(GraphView* view)
     hide();
 }
 
+FindPanel::~FindPanel() { jobs_->dropSlot(slot_); }
+
 void FindPanel::setFacts(std::shared_ptr<const GraphFacts> facts) {
+    stopSearching();
     facts_ = std::move(facts);
     times_.reset();
     model_->setFound(nullptr, {});
-    if (!facts_) hide();
-    else if (isVisible()) search();
+    if (!facts_) return hide();
+    if (!isVisible()) return;
+    outdate();
+    search();
 }
 
 void FindPanel::setTimes(std::shared_ptr<const OprTimes> times) { times_ = std::move(times); }
@@ -129,37 +145,82 @@ void FindPanel::popUp() {
     raise();
     edit_->setFocus(Qt::ShortcutFocusReason);
     edit_->selectAll();
-    if (!edit_->text().isEmpty()) search();
-    else showResult({});
+    if (edit_->text().isEmpty()) return showResult({});
+    outdate();
+    search();
 }
 
 void FindPanel::close() {
+    stopSearching();
     hide();
     view_->setFound({});
     if (isolate_->isChecked()) view_->showOnly({}, {});
     static_cast<QWidget*>(view_)->setFocus(Qt::OtherFocusReason);
 }
 
+void FindPanel::stopSearching() {
+    delay_.stop();
+    jobs_->dropSlot(slot_);
+    waiting_.clear();
+    searching_ = false;
+    list_->setEnabled(true);
+}
+
+void FindPanel::outdate() {
+    stopSearching(); // whoever waited for hits meant those of the query before
+    if (!facts_) return;
+    searching_ = true;
+    list_->setEnabled(false);
+    count_->setText(tr("Searching…"));
+    count_->setToolTip({});
+    delay_.start();
+}
+
 void FindPanel::search() {
     delay_.stop();
     if (!facts_) return;
     const FilterQuery query = FilterQuery::parse(edit_->text());
-    // Constants are pills; who asks for them by name or type finds them when nothing else fits.
-    const OprFields fields(facts_, times_);
-    std::vector<OprId> found = fields.find(query, false);
-    if (found.empty()) found = fields.find(query, true);
-    const auto n = static_cast<int>(found.size());
+    if (query.empty() || !query.problem().isEmpty()) {
+        showFound({});
+        return showResult(query.problem());
+    }
+    jobs_->start<std::vector<OprId>>(
+        slot_, tr("Searching the graph"),
+        [query, fields = OprFields(facts_, times_)](const CancelToken& cancel, const Progress&) -> JobRunner::Result<std::vector<OprId>> {
+            MGS_ASSIGN(std::vector<OprId> found, fields.search(query, cancel));
+            return std::make_shared<const std::vector<OprId>>(std::move(found));
+        },
+        this, [this](JobRunner::Result<std::vector<OprId>> result) {
+            if (!result) {
+                waiting_.clear();
+                showFound({});
+                return showResult(tr("The search was stopped."));
+            }
+            const auto n = static_cast<int>((*result)->size());
+            const auto waiting = std::exchange(waiting_, {});
+            showFound(**result);
+            showResult(n == 0 ? tr("Nothing matches.") : tr("%n hits", nullptr, n));
+            for (const auto& act : waiting) act();
+        });
+}
+
+void FindPanel::showFound(std::vector<OprId> found) {
+    stopSearching();
     model_->setFound(facts_, std::move(found));
     view_->setFound(model_->found());
-    showResult(!query.problem().isEmpty() ? query.problem() : query.empty() ? QString() : n == 0 ? tr("Nothing matches.") : tr("%n hits", nullptr, n));
+}
+
+void FindPanel::withHits(std::function<void()> act) {
+    if (!searching_) return act();
+    if (delay_.isActive()) search(); // who acts has typed all
+    if (searching_) waiting_.push_back(std::move(act));
 }
 
 void FindPanel::showOprs(const QString& title, std::vector<OprId> oprs) {
     if (!facts_) return;
     const QSignalBlocker quiet(edit_);
     edit_->clear();
-    model_->setFound(facts_, std::move(oprs));
-    view_->setFound(model_->found());
+    showFound(std::move(oprs));
     showResult(title);
     place();
     show();
@@ -184,25 +245,33 @@ void FindPanel::place() {
 }
 
 void FindPanel::next() {
-    const int rows = model_->rowCount();
-    if (rows > 0) list_->setCurrentIndex(model_->index((list_->currentIndex().row() + 1) % rows));
+    withHits([this] { step(false); });
 }
 
 void FindPanel::previous() {
+    withHits([this] { step(true); });
+}
+
+void FindPanel::step(bool backwards) {
     const int rows = model_->rowCount();
     if (rows == 0) return;
     const int now = list_->currentIndex().row();
-    list_->setCurrentIndex(model_->index(now <= 0 ? rows - 1 : now - 1));
+    list_->setCurrentIndex(model_->index(!backwards ? (now + 1) % rows : now <= 0 ? rows - 1 : now - 1));
 }
 
 void FindPanel::isolate() {
-    if (view_->inFocusMode()) {
-        view_->showOnly({}, {});
-    } else if (!found().empty()) {
-        std::vector<OprId> oprs = chosen();
-        if (oprs.size() < 2) oprs = found();
-        view_->showOnly(neighbourhood(*facts_->graph, oprs, 1), oprs.front());
-    }
+    const auto toggle = [this] {
+        if (view_->inFocusMode()) {
+            view_->showOnly({}, {});
+        } else if (!found().empty()) {
+            std::vector<OprId> oprs = chosen();
+            if (oprs.size() < 2) oprs = found();
+            view_->showOnly(neighbourhood(*facts_->graph, oprs, 1), oprs.front());
+        }
+        isolate_->setChecked(view_->inFocusMode());
+    };
+    if (view_->inFocusMode()) toggle(); // that needs no hits
+    else withHits(toggle);
     isolate_->setChecked(view_->inFocusMode());
 }
 
@@ -218,16 +287,20 @@ std::vector<OprId> FindPanel::chosen() const {
 }
 
 void FindPanel::selectAll() {
-    if (model_->rowCount() == 1) return next();
-    list_->selectAll();
+    withHits([this] {
+        if (model_->rowCount() == 1) step(false);
+        else list_->selectAll();
+    });
 }
 
-void FindPanel::copyNames() const {
-    std::vector<OprId> oprs = chosen();
-    if (oprs.size() < 2) oprs = found();
-    QString lines;
-    for (const OprId opr : oprs) lines += text(facts_->graph->display_name(opr)) + QLatin1Char('\n');
-    QGuiApplication::clipboard()->setText(lines);
+void FindPanel::copyNames() {
+    withHits([this] {
+        std::vector<OprId> oprs = chosen();
+        if (oprs.size() < 2) oprs = found();
+        QString lines;
+        for (const OprId opr : oprs) lines += text(facts_->graph->display_name(opr)) + QLatin1Char('\n');
+        QGuiApplication::clipboard()->setText(lines);
+    });
 }
 
 bool FindPanel::eventFilter(QObject* object, QEvent* event) {
@@ -242,7 +315,6 @@ bool FindPanel::eventFilter(QObject* object, QEvent* event) {
         case Qt::Key_Escape: close(); return true;
         case Qt::Key_Return:
         case Qt::Key_Enter:
-            if (delay_.isActive()) search();
             if (key->modifiers() & Qt::ShiftModifier) previous();
             else next();
             return true;
