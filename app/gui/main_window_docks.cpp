@@ -36,6 +36,7 @@ QDockWidget* makeDock(QMainWindow* window, const QString& name, const QString& t
 QWidget* MainWindow::buildTables() {
     vars_ = new VarTableModel(this);
     weights_ = new WeightTableModel(this);
+    for (TableModel* model : std::initializer_list<TableModel*>{oprs_, vars_, weights_}) model->setJobs(jobs_);
     results_ = new ResultTableModel(this);
     problems_ = new ProblemTableModel(this);
     log_ = new LogTableModel(this);

@@ -4,11 +4,8 @@
 #include <QSignalSpy>
 #include <QtTest>
 
-#include <atomic>
-#include <thread>
-
+#include "tests/views/held_jobs.h"
 #include "tests/views/sample_model.h"
-#include "views/common/job_runner.h"
 #include "views/graph/find_panel.h"
 #include "views/graph/graph_view.h"
 
@@ -21,42 +18,23 @@ class FindPanelTest : public QObject {
 private:
     /// A graph with the panel over it. While `held`, no search gets a thread.
     struct Bench {
-        explicit Bench(const SampleModel& sample) : jobs(std::make_unique<JobRunner>()), view(std::make_unique<GraphView>(jobs.get())), panel(new FindPanel(view.get(), jobs.get())) {
+        explicit Bench(const SampleModel& sample) : jobs(std::make_unique<HeldJobs>()), view(std::make_unique<GraphView>(jobs.get())), panel(new FindPanel(view.get(), jobs.get())) {
             view->resize(900, 700);
             view->show();
             view->setGraph(sample.facts->graph, nullptr);
             panel->setFacts(sample.facts);
             panel->popUp();
         }
-        ~Bench() {
-            release();
-            view.reset();
-        }
-        void hold() {
-            open->store(false);
-            for (int i = 0; i < threads; ++i)
-                jobs->start<int>(QStringLiteral("hold %1").arg(i), {},
-                                 [open = open](const CancelToken&, const Progress&) -> JobRunner::Result<int> {
-                                     while (!open->load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-                                     return std::make_shared<const int>(0);
-                                 },
-                                 view.get(), [](JobRunner::Result<int>) {});
-        }
-        void release() const { open->store(true); }
-        /// The job of the search; invalid while there is none.
-        [[nodiscard]] JobId search() const {
-            for (const JobInfo& job : jobs->jobs())
-                if (job.slot.startsWith(QLatin1String("graph search"))) return job.id;
-            return {};
-        }
+        ~Bench() { view.reset(); } // before the runner
+        void hold() const { jobs->hold(); }
+        void release() const { jobs->release(); }
+        [[nodiscard]] JobId search() const { return jobs->in("graph search"); }
         [[nodiscard]] bool searchStarted() const { return search().valid(); }
         void type(const char* words) const { QTest::keyClicks(panel->edit(), QLatin1String(words)); }
         [[nodiscard]] QString sentence() const { return panel->findChild<QLabel*>()->text(); }
         [[nodiscard]] QListView* list() const { return panel->findChild<QListView*>(); }
 
-        const int threads = std::max(4, QThread::idealThreadCount()); ///< of the runner
-        std::shared_ptr<std::atomic<bool>> open = std::make_shared<std::atomic<bool>>(true);
-        std::unique_ptr<JobRunner> jobs;
+        std::unique_ptr<HeldJobs> jobs;
         std::unique_ptr<GraphView> view;
         FindPanel* panel;
     };

@@ -118,6 +118,18 @@ OprId OprTableModel::fusedInto(int row) const {
     return fused_ && at < fused_->size() ? (*fused_)[at] : OprId();
 }
 
+std::shared_ptr<const TableModel> OprTableModel::frozen() const {
+    auto copy = std::make_shared<OprTableModel>();
+    copy->facts_ = facts_;
+    copy->times_ = times_;
+    copy->fused_ = fused_;
+    copy->flops_ = flops_;
+    copy->bytes_ = bytes_;
+    copy->time_ = time_;
+    copy->host_ = host_;
+    return copy;
+}
+
 int OprTableModel::sourceRows() const { return facts_ ? static_cast<int>(facts_->graph->oprs().size()) : 0; }
 
 bool OprTableModel::isQuiet(int row) const { return facts_->structure->roles[static_cast<std::size_t>(row)] == OprRole::constant; }

@@ -29,6 +29,7 @@ public:
     [[nodiscard]] QString quietRowsTitle() const override { return tr("Show constants"); }
 
 protected:
+    std::shared_ptr<const TableModel> frozen() const override;
     bool isQuiet(int row) const override;
     QString cellText(int row, int column) const override;
     QString cellExact(int row, int column) const override;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 
+#include "views/common/job_runner.h"
 #include "views/common/number_text.h"
 #include "views/common/plain_tool_tip.h"
 
@@ -15,6 +17,7 @@ namespace {
 /// conv2 before conv10, whatever the locale (QCollator's numeric mode needs one with rules): runs of digits compare by value,
 /// other characters without case.
 int compareNaturally(QStringView a, QStringView b) {
+    if (a == b) return 0; // many are: types, shapes
     const auto digits = [](QStringView s, qsizetype from) {
         qsizetype end = from;
         while (end < s.size() && s[end].isDigit()) ++end;
@@ -43,9 +46,18 @@ int compareNaturally(QStringView a, QStringView b) {
     return restA == restB ? a.compare(b) : restA < restB ? -1 : 1;
 }
 
+QString nextSlot() {
+    static std::atomic<int> counter = 0; // frozen ones are made wherever
+    return QStringLiteral("table %1").arg(++counter);
+}
+
 } // namespace
 
-TableModel::TableModel(std::vector<TableColumn> columns, QObject* parent) : QAbstractTableModel(parent), columns_(std::move(columns)) {}
+TableModel::TableModel(std::vector<TableColumn> columns, QObject* parent) : QAbstractTableModel(parent), columns_(std::move(columns)), slot_(nextSlot()) {}
+
+TableModel::~TableModel() {
+    if (jobs_) jobs_->dropSlot(slot_);
+}
 
 int TableModel::columnOf(const QString& id) const {
     for (std::size_t i = 0; i < columns_.size(); ++i)
@@ -91,18 +103,16 @@ QVariant TableModel::headerData(int section, Qt::Orientation orientation, int ro
 }
 
 void TableModel::setFilter(const FilterQuery& query) {
-    beginResetModel();
     filter_ = query;
-    rebuild();
-    endResetModel();
+    filtered_ = false;
+    rearrange();
 }
 
 void TableModel::showQuietRows(bool shown) {
     if (shown == quietShown_) return;
-    beginResetModel();
     quietShown_ = shown;
-    rebuild();
-    endResetModel();
+    filtered_ = false;
+    rearrange();
 }
 
 int TableModel::rowOf(Pick pick) const {
@@ -112,12 +122,22 @@ int TableModel::rowOf(Pick pick) const {
 }
 
 void TableModel::endSourceReset() {
-    rebuild();
+    stopArranging();
+    filtered_ = false;
+    Wish now = wish();
+    const bool later = jobs_ && sourceRows() > few && (!filter_.empty() || sortColumn_ >= 0);
+    if (later) { // until it is known what passes the filter, nothing does
+        now.column = -1;
+        if (!filter_.empty()) now.rows.emplace();
+    }
+    filtered_ = !later || filter_.empty();
+    setOrder(*arrange(now, {}));
     endResetModel();
+    if (later) rearrange();
 }
 
 void TableModel::cellsChanged(int firstColumn, int lastColumn) {
-    if (sortColumn_ >= firstColumn && sortColumn_ <= lastColumn) sort(sortColumn_, sortDirection_);
+    if (arranging_ || (sortColumn_ >= firstColumn && sortColumn_ <= lastColumn)) rearrange();
     if (!order_.empty()) emit dataChanged(index(0, firstColumn), index(rowCount() - 1, lastColumn));
 }
 
@@ -127,60 +147,116 @@ void TableModel::setUnit(int column, const QString& unit) {
     emit headerDataChanged(Qt::Horizontal, column, column);
 }
 
-void TableModel::rebuild() {
-    order_.clear();
-    const int count = sourceRows();
-    order_.reserve(static_cast<std::size_t>(count));
-    for (int row = 0; row < count; ++row) {
-        if (!quietShown_ && isQuiet(row)) continue;
-        if (filter_.empty() ||
-            filter_.matches([&](const QString& field) { return filterText(row, field); }, [&](const QString& field) { return filterNumber(row, field); }))
-            order_.push_back(static_cast<std::uint32_t>(row));
+Expected<TableModel::Rows> TableModel::arrange(const Wish& wish, const CancelToken& cancel) const {
+    const auto stop = [&cancel](std::uint32_t row) { return (row & 0xff) == 0 && cancel.cancelled(); };
+    Rows rows;
+    if (wish.rows) {
+        rows = *wish.rows;
+    } else {
+        const auto count = static_cast<std::uint32_t>(sourceRows());
+        rows.reserve(count);
+        for (std::uint32_t i = 0; i < count; ++i) {
+            if (stop(i)) return CancelToken::error();
+            const int row = static_cast<int>(i);
+            if (!wish.quiet && isQuiet(row)) continue;
+            if (wish.filter.empty() ||
+                wish.filter.matches([&](const QString& field) { return filterText(row, field); }, [&](const QString& field) { return filterNumber(row, field); }))
+                rows.push_back(i);
+        }
     }
-    sortOrder();
+    if (wish.column < 0 || wish.column >= static_cast<int>(columns_.size())) {
+        std::sort(rows.begin(), rows.end());
+        return rows;
+    }
+    std::vector<SortKey> keys(static_cast<std::size_t>(sourceRows()));
+    for (std::uint32_t i = 0; i < rows.size(); ++i) {
+        if (stop(i)) return CancelToken::error();
+        keys[rows[i]] = cellKey(static_cast<int>(rows[i]), wish.column);
+    }
+    const bool descending = wish.direction == Qt::DescendingOrder;
+    std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
+        const SortKey& x = keys[a];
+        const SortKey& y = keys[b];
+        const bool noX = std::holds_alternative<std::monostate>(x);
+        const bool noY = std::holds_alternative<std::monostate>(y);
+        if (noX || noY) return !noX && noY;
+        if (x.index() != y.index()) return x.index() < y.index();
+        if (const auto* number = std::get_if<double>(&x)) {
+            const double other = std::get<double>(y);
+            return descending ? *number > other : *number < other;
+        }
+        const int order = compareNaturally(std::get<QString>(x), std::get<QString>(y));
+        return descending ? order > 0 : order < 0;
+    });
+    return rows;
 }
 
-void TableModel::sortOrder() {
-    if (sortColumn_ >= 0 && sortColumn_ < static_cast<int>(columns_.size())) {
-        std::vector<SortKey> keys(static_cast<std::size_t>(sourceRows()));
-        for (const std::uint32_t row : order_) keys[row] = cellKey(static_cast<int>(row), sortColumn_);
-        const bool descending = sortDirection_ == Qt::DescendingOrder;
-        std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
-            const SortKey& x = keys[a];
-            const SortKey& y = keys[b];
-            const bool noX = std::holds_alternative<std::monostate>(x);
-            const bool noY = std::holds_alternative<std::monostate>(y);
-            if (noX || noY) return !noX && noY;
-            if (x.index() != y.index()) return x.index() < y.index();
-            if (const auto* number = std::get_if<double>(&x)) {
-                const double other = std::get<double>(y);
-                return descending ? *number > other : *number < other;
-            }
-            const int order = compareNaturally(std::get<QString>(x), std::get<QString>(y));
-            return descending ? order > 0 : order < 0;
-        });
-    } else {
-        std::sort(order_.begin(), order_.end());
+TableModel::Wish TableModel::wish() const { return {filter_, quietShown_, sortColumn_, sortDirection_, filtered_ ? std::optional(order_) : std::nullopt}; }
+
+void TableModel::rearrange() {
+    const bool cheap = (filtered_ || filter_.empty()) && sortColumn_ < 0;
+    const auto copy = jobs_ && !cheap && sourceRows() > few ? frozen() : nullptr;
+    if (!copy) {
+        stopArranging();
+        return show(*arrange(wish(), {}));
     }
+    jobs_->start<Rows>(
+        slot_, filtered_ ? tr("Sorting the table") : tr("Filtering the table"),
+        [copy, wish = wish()](const CancelToken& cancel, const Progress&) -> JobRunner::Result<Rows> {
+            MGS_ASSIGN(Rows rows, copy->arrange(wish, cancel));
+            return std::make_shared<const Rows>(std::move(rows));
+        },
+        this, [this](JobRunner::Result<Rows> rows) {
+            if (rows) show(**rows);
+            setArranging(false);
+            if (!rows) emit arrangingStopped();
+        });
+    setArranging(true);
+}
+
+void TableModel::stopArranging() {
+    if (jobs_) jobs_->dropSlot(slot_);
+    setArranging(false);
+}
+
+void TableModel::setArranging(bool on) {
+    if (arranging_ == on) return;
+    arranging_ = on;
+    emit arrangingChanged(on);
+}
+
+void TableModel::setOrder(Rows rows) {
+    order_ = std::move(rows);
     rowOfSource_.assign(static_cast<std::size_t>(sourceRows()), -1);
     for (std::size_t i = 0; i < order_.size(); ++i) rowOfSource_[order_[i]] = static_cast<std::int32_t>(i);
 }
 
-void TableModel::sort(int column, Qt::SortOrder order) {
+void TableModel::show(Rows rows) {
+    if (!filtered_) {
+        beginResetModel();
+        filtered_ = true;
+        setOrder(std::move(rows));
+        endResetModel();
+        return;
+    }
     emit layoutAboutToBeChanged({}, QAbstractItemModel::VerticalSortHint);
     const QModelIndexList before = persistentIndexList();
     std::vector<int> sources;
     sources.reserve(static_cast<std::size_t>(before.size()));
     for (const QModelIndex& i : before) sources.push_back(sourceRow(i.row()));
-    sortColumn_ = column;
-    sortDirection_ = order;
-    sortOrder();
+    setOrder(std::move(rows));
     QModelIndexList after;
     after.reserve(before.size());
     for (qsizetype i = 0; i < before.size(); ++i)
         after << index(rowOfSource_[static_cast<std::size_t>(sources[static_cast<std::size_t>(i)])], before[i].column());
     changePersistentIndexList(before, after);
     emit layoutChanged({}, QAbstractItemModel::VerticalSortHint);
+}
+
+void TableModel::sort(int column, Qt::SortOrder order) {
+    sortColumn_ = column;
+    sortDirection_ = order;
+    rearrange();
 }
 
 std::optional<QString> TableModel::filterText(int row, const QString& field) const {

@@ -5,14 +5,18 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
 
+#include "base/cancel.h"
 #include "views/common/filter.h"
 #include "views/common/selection.h"
 
 namespace megascope {
+
+class JobRunner;
 
 /// One column of a table.
 struct TableColumn {
@@ -27,7 +31,8 @@ struct TableColumn {
 /// Rows with typed columns that sort and filter themselves: 100,000 rows need one pass and one sort of keys, no proxy.
 ///
 /// Subclasses say what a source row's cell is; the model keeps the order of the visible rows. Cell functions may be called for any
-/// row at any time and must be cheap. GUI thread.
+/// row at any time and must be cheap. Many rows are filtered and sorted by a job where there is a runner for it and the subclass has
+/// `frozen`: the rows stay as they were until then, and newer wishes supersede older ones. GUI thread.
 class TableModel : public QAbstractTableModel {
     Q_OBJECT
 public:
@@ -39,7 +44,16 @@ public:
     };
     using SortKey = std::variant<std::monostate, double, QString>; ///< monostate sorts last, always
 
+    /// Up to so many rows are filtered and sorted at once.
+    static constexpr int few = 1000;
+
     explicit TableModel(std::vector<TableColumn> columns, QObject* parent = nullptr);
+    ~TableModel() override;
+
+    /// Who runs the jobs; it outlives the model.
+    void setJobs(JobRunner* jobs) { jobs_ = jobs; }
+    /// The rows that the filter and the sorting ask for are still to come.
+    [[nodiscard]] bool arranging() const { return arranging_; }
 
     [[nodiscard]] const std::vector<TableColumn>& columns() const { return columns_; }
     [[nodiscard]] int columnOf(const QString& id) const; ///< -1 when there is none
@@ -62,7 +76,16 @@ public:
     [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
     void sort(int column, Qt::SortOrder order) override;
 
+signals:
+    void arrangingChanged(bool on);
+    /// The rows are not those that the filter asks for, or not sorted: it was cancelled.
+    void arrangingStopped();
+
 protected:
+    /// A model of the same rows and cells that no longer changes, for a job: its const functions are called on another thread. It is
+    /// cheap, and may go away on any thread: it has neither parent nor connections. Null: rows are few.
+    [[nodiscard]] virtual std::shared_ptr<const TableModel> frozen() const { return nullptr; }
+
     [[nodiscard]] virtual QString cellText(int row, int column) const = 0;
     /// Exact value; by default the cell's text.
     [[nodiscard]] virtual QString cellExact(int row, int column) const { return cellText(row, column); }
@@ -88,16 +111,34 @@ protected:
     void setUnit(int column, const QString& unit);
 
 private:
-    void rebuild();
-    void sortOrder();
+    using Rows = std::vector<std::uint32_t>; ///< source rows in the order of the table
+    struct Wish {
+        FilterQuery filter;
+        bool quiet = false;
+        int column = -1;
+        Qt::SortOrder direction = Qt::AscendingOrder;
+        std::optional<Rows> rows; ///< what passes the filter, where that is known
+    };
+    /// Errors: cancelled.
+    [[nodiscard]] Expected<Rows> arrange(const Wish& wish, const CancelToken& cancel) const;
+    [[nodiscard]] Wish wish() const;
+    void rearrange();
+    void show(Rows rows);
+    void setOrder(Rows rows);
+    void setArranging(bool on);
+    void stopArranging();
 
     std::vector<TableColumn> columns_;
     FilterQuery filter_;
     bool quietShown_ = false;
-    std::vector<std::uint32_t> order_;
+    Rows order_;
     std::vector<std::int32_t> rowOfSource_; ///< inverse of `order_`, -1 = filtered away
     int sortColumn_ = -1;
     Qt::SortOrder sortDirection_ = Qt::AscendingOrder;
+    bool filtered_ = true; ///< `order_` is what passes the filter
+    JobRunner* jobs_ = nullptr;
+    QString slot_; ///< this model's slot among the jobs
+    bool arranging_ = false;
 };
 
 /// A number with the factor of its column's unit: `value` 0.000214 in µs reads "214".

@@ -121,6 +121,11 @@ TablePage::TablePage(const QString& name, TableModel* model, Selection* selectio
         if (!fitted_ && model_->rowCount() > 0) fitColumns();
         showCurrent(selection_->current());
     });
+    connect(model_, &TableModel::arrangingChanged, this, [this](bool on) {
+        if (on) count_->setText(tr("Looking…"));
+        else updateStack();
+    });
+    connect(model_, &TableModel::arrangingStopped, this, [this] { count_->setText(tr("Stopped")); });
     connect(view_->horizontalHeader(), &QWidget::customContextMenuRequested, this, [this](const QPoint& at) {
         QMenu context;
         const int column = view_->horizontalHeader()->logicalIndexAt(at);

@@ -65,6 +65,13 @@ void VarTableModel::setFacts(std::shared_ptr<const GraphFacts> facts) {
     endSourceReset();
 }
 
+std::shared_ptr<const TableModel> VarTableModel::frozen() const {
+    auto copy = std::make_shared<VarTableModel>();
+    copy->facts_ = facts_;
+    copy->bytes_ = bytes_;
+    return copy;
+}
+
 int VarTableModel::sourceRows() const { return facts_ ? static_cast<int>(facts_->graph->vars().size()) : 0; }
 
 QString VarTableModel::cellText(int row, int column) const {
@@ -170,6 +177,15 @@ void WeightTableModel::setFacts(std::shared_ptr<const GraphFacts> facts) {
 const StoredTensor& WeightTableModel::tensor(int row) const {
     const Row& r = rows_[static_cast<std::size_t>(row)];
     return facts_->graph->opr(r.opr).tensors[r.tensor];
+}
+
+std::shared_ptr<const TableModel> WeightTableModel::frozen() const {
+    auto copy = std::make_shared<WeightTableModel>();
+    copy->facts_ = facts_;
+    copy->statistics_ = statistics_;
+    copy->rows_ = rows_;
+    copy->bytes_ = bytes_;
+    return copy;
 }
 
 QString WeightTableModel::nameOf(int row) const {

@@ -21,6 +21,7 @@ public:
     [[nodiscard]] int sourceRows() const override;
 
 protected:
+    std::shared_ptr<const TableModel> frozen() const override;
     QString cellText(int row, int column) const override;
     QString cellExact(int row, int column) const override;
     SortKey cellKey(int row, int column) const override;
@@ -53,6 +54,7 @@ public:
     [[nodiscard]] bool hasStatistics() const { return statistics_ != nullptr; }
 
 protected:
+    std::shared_ptr<const TableModel> frozen() const override;
     QString cellText(int row, int column) const override;
     QString cellExact(int row, int column) const override;
     SortKey cellKey(int row, int column) const override;
