@@ -17,7 +17,8 @@ namespace {
 /// Inputs up to this many elements are shown to inference with their values: shapes, indices, counts.
 constexpr std::size_t max_host_elements = 64;
 
-bool is_graph_input(const Opr& opr) { return opr.type == "Host2DeviceCopy"; }
+/// One whose params could not be read is of no known kind, and none of `graph.inputs()`.
+bool is_graph_input(const Opr& opr) { return opr.type == "Host2DeviceCopy" && opr.kind.valid(); }
 
 struct Step {
     OprId opr;

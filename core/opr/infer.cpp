@@ -36,6 +36,9 @@ Expected<std::vector<VarDesc>> infer_opr(const InferContext& c) {
     MGS_ASSIGN(auto result, def->infer(c));
     if (result.size() != outputs)
         return misfit(c.opr, "it has " + std::to_string(outputs) + " outputs where " + std::to_string(result.size()) + " belong.");
+    for (const VarDesc& out : result) // a param may hold any number as its dtype
+        if (const auto number = out.dtype ? static_cast<std::uint32_t>(out.dtype->id) : 0; !dtype_id_valid(number))
+            return misfit(c.opr, "its output would have the unknown dtype number " + std::to_string(number) + ".");
     for (const VarDesc& out : result)
         if (out.shape && !out.shape->checked_elements()) return misfit(c.opr, "its output would have the shape " + out.shape->text() + ".");
     return result;

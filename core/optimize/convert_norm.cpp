@@ -26,7 +26,10 @@ const Shape& image_shape(const Workspace& graph, OprId opr, VarId x) {
 }
 
 std::int64_t groups_of(const Workspace& graph, OprId opr, const Shape& shape) {
-    return graph.opr(opr).type.starts_with("Instance") ? shape[1] : graph.opr(opr).param().integer("group");
+    const std::int64_t groups = graph.opr(opr).type.starts_with("Instance") ? shape[1] : graph.opr(opr).param().integer("group");
+    if (groups <= 0 || shape[1] % groups != 0)
+        rewrite_failed("Its " + std::to_string(shape[1]) + " channels do not form " + std::to_string(groups) + " groups.", graph.display_name(opr));
+    return groups;
 }
 
 } // namespace

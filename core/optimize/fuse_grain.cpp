@@ -16,7 +16,7 @@ public:
         for (const OprId id : graph.order()) {
             std::vector<VarId> read = graph.opr(id).inputs;
             std::ranges::sort(read);
-            read.erase(std::ranges::unique(read).begin(), read.end());
+            read.erase(std::unique(read.begin(), read.end()), read.end());
             for (const VarId var : read) ++counts_[graph.owner(var)];
         }
     }

@@ -81,7 +81,7 @@ UniqueReaders::UniqueReaders(const Workspace& graph) {
     }
     std::vector<VarId> ends(graph.endpoints().begin(), graph.endpoints().end());
     std::ranges::sort(ends);
-    ends.erase(std::ranges::unique(ends).begin(), ends.end());
+    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
     for (const VarId var : ends) ++counts_[var];
 }
 

@@ -100,7 +100,8 @@ OprId Workspace::load_opr(const Graph& source, const Opr& original, std::vector<
 
 void Workspace::load(const Graph& source) {
     std::vector<VarId> vars(source.vars().size());
-    for (const OprId id : load_order(source)) load_opr(source, source.opr(id), vars);
+    for (const OprId id : load_order(source))
+        if (const Opr& opr = source.opr(id); !opr.outputs.empty()) load_opr(source, opr, vars); // nothing needs one without outputs
     // The graph that was dumped may have had operators that the dump left out: its output knows how far the ids had come.
     constexpr std::int64_t credible = 1 << 24;
     std::uint32_t shift = 0;

@@ -120,8 +120,7 @@ Expected<void> CompiledTrace::compute(Values& values, std::span<const std::size_
     for (const std::size_t var : wanted_vars)
         if (!values.by_root[roots_[var]].has_value()) wanted.push_back(roots_[var]);
     std::ranges::sort(wanted);
-    const auto repeated = std::ranges::unique(wanted);
-    wanted.erase(repeated.begin(), repeated.end());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
     if (wanted.empty()) return {};
 
     std::string key;

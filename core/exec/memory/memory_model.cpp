@@ -40,8 +40,7 @@ std::vector<OprId> greedy_order(const Graph& graph, const GraphInfo& info, const
     const auto unique_inputs = [&](const Opr& opr) {
         std::vector<VarId> inputs = opr.inputs;
         std::ranges::sort(inputs);
-        const auto repeated = std::ranges::unique(inputs);
-        inputs.erase(repeated.begin(), repeated.end());
+        inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
         return inputs;
     };
     const auto change = [&](const Opr& opr) {

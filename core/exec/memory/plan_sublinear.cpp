@@ -155,8 +155,7 @@ Candidate SublinearSearch::child_of(const Candidate& a, const Candidate& b) {
         }
     }
     std::ranges::sort(child.cuts);
-    const auto repeated = std::ranges::unique(child.cuts);
-    child.cuts.erase(repeated.begin(), repeated.end());
+    child.cuts.erase(std::unique(child.cuts.begin(), child.cuts.end()), child.cuts.end());
     child.reach = draw(2) ? a.reach : b.reach;
     return child;
 }

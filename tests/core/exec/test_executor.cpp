@@ -68,6 +68,20 @@ private slots:
         QVERIFY2(error.find("was withdrawn by MegEngine.") != std::string::npos, error.c_str());
     }
 
+    // A reader that cannot read all params of an operator gives it no kind: an input, then, is none.
+    void inputsWithUnreadableParamsDoNotRun_data() { backend_rows(); }
+    void inputsWithUnreadableParamsDoNotRun() {
+        QFETCH(QString, backend);
+        Opr opr;
+        opr.type = "Host2DeviceCopy";
+        GraphBuilder builder;
+        QVERIFY(builder.add(std::move(opr), 1));
+        QVERIFY(builder.add_output({VarId(0U), 0, {}}));
+        std::string error;
+        (void)run_one(backend.toStdString(), builder.finish(), {}, &error);
+        QVERIFY2(error.find("The operator type Host2DeviceCopy is not known.") != std::string::npos, error.c_str());
+    }
+
     void smallPriorityFirstThenTheFreshestThenTheLargerId() {
         GraphKit kit;
         const VarId x = kit.input("x", DTypeId::float32, {4});

@@ -30,6 +30,12 @@ using Ints = std::vector<std::int64_t>;
 class InferTest : public QObject {
     Q_OBJECT
 private slots:
+    void dtypesOfNoNumber() {
+        const auto result = OprFixture("Alloc", {ints({2, 3})}).set("dtype", 182).infer();
+        QVERIFY(!result);
+        QVERIFY2(result.error().message.find("unknown dtype number 182") != std::string::npos, result.error().text().c_str());
+    }
+
     void convolutionLayouts_data() {
         QTest::addColumn<int>("format");
         QTest::addColumn<int>("sparse");

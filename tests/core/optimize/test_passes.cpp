@@ -4,6 +4,7 @@
 
 #include "core/exec/graph_kit.h"
 #include "exec/backend.h"
+#include "optimize/compat.h"
 #include "optimize/optimize.h"
 #include "optimize/passes.h"
 #include "optimize/sequence.h"
@@ -284,6 +285,28 @@ private slots:
         const auto graph = optimize_for_inference(kit.finish(), {}, {});
         QVERIFY(!graph);
         QVERIFY2(graph.error().message.ends_with("too many terms."), graph.error().text().c_str());
+    }
+
+    void normsNeedGroups() {
+        for (const std::int64_t groups : {0, 3, -2}) {
+            GraphKit kit;
+            const VarId x = kit.input("x", DTypeId::float32, {1, 4, 2, 2});
+            const VarId one = kit.number(1);
+            Param param = GraphKit::param("GroupNorm");
+            param.set("group", groups & 0xffffffff);
+            kit.output(kit.oprs("GroupNormBackward", {x, x, one, one, one}, {param}, 3).front());
+            const auto graph = to_compatible(kit.finish());
+            QVERIFY(!graph);
+            QVERIFY2(graph.error().message.find("Its 4 channels do not form") != std::string::npos, graph.error().text().c_str());
+        }
+    }
+
+    void oprsWithoutOutputsAreLeftOut() {
+        GraphKit kit;
+        const VarId x = kit.input("x", DTypeId::float32, {3});
+        (void)kit.oprs("Elemwise", {x}, {GraphKit::with_enum("Elemwise", "mode", "COS")}, 0);
+        kit.output(kit.elemwise("SIN", {x}));
+        QCOMPARE(QString::fromStdString(optimized(kit)), QString("SIN"));
     }
 
     void rewritingDoesNotMultiplyGraphs() { // 17 times doubled: 131072 terms
