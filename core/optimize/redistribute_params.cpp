@@ -49,7 +49,7 @@ private:
     std::optional<RuleResult> try_distribute(OprId f) {
         const Opr& opr = graph_.opr(f);
         if (opr.type == "Elemwise" || opr.inputs.size() != 2 || !constants_.is_const(opr.inputs[1])) return std::nullopt;
-        if (graph_.mode(opr.inputs[0]) != add) return std::nullopt;
+        if (!mode_is(graph_, opr.inputs[0], add)) return std::nullopt;
         const std::optional<Ordered> inner = order_operands(graph_.owner(opr.inputs[0]));
         if (!inner) return std::nullopt;
         return distribute_over_add(graph_, f, inner->swapped);
@@ -57,8 +57,7 @@ private:
 
     /// (a + b + …)·k → a·k + b·k + … when that lets k join other constants; at most one term may fail to.
     std::optional<RuleResult> try_distribute_then_reassociate(OprId f) {
-        const std::optional<ElemwiseMode> mode = graph_.mode(f);
-        if (mode != mul && mode != true_div) return std::nullopt;
+        if (!mode_is(graph_, f, mul) && !mode_is(graph_, f, true_div)) return std::nullopt;
         const std::optional<Ordered> outer = order_operands(f);
         if (!outer) return std::nullopt;
         std::vector<VarId> terms = tree_leaves(graph_, outer->other, [&](OprId id) {
