@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "views/common/number_text.h"
+#include "views/common/visible_text.h"
 #include "views/graph/node_text.h"
 
 namespace megascope {
@@ -93,7 +94,7 @@ std::vector<EdgeLabel> place_edge_labels(const GraphPicture& p, const EdgeTexts&
     std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return p.scene.edges[a].var < p.scene.edges[b].var; });
     const auto text_of = [&](VarId v) {
         QStringList parts;
-        if (texts.name) parts << measure.elided(text(graph.display_name(v)), widest_name);
+        if (texts.name) parts << measure.elided(visibleText(text(graph.display_name(v))), widest_name);
         QString layout;
         if (texts.shape)
             if (const auto shape = known_shape(graph, p.info.get(), v)) layout = text(shape->text());

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "views/common/number_text.h"
+#include "views/common/visible_text.h"
 #include "views/common/theme.h"
 #include "views/graph/graph_style.h"
 
@@ -146,7 +147,7 @@ void ExecutionOrderView::paintEvent(QPaintEvent*) {
         painter.drawText(QRect(c.number, y, c.text - c.number - 14, h), Qt::AlignRight | Qt::AlignVCenter, QString::number(*facts_->steps[id.index()]));
         painter.fillRect(QRect(c.text - 8, y + 4, 4, h - 8), categoryOutline(facts_->category(id), dark));
         painter.setPen(ink);
-        const QString type = text(graph.type_text(id)), name = text(graph.display_name(id));
+        const QString type = visibleText(text(graph.type_text(id))), name = visibleText(text(graph.display_name(id)));
         const int room = c.lanes - c.text - 12;
         const QString shown = fontMetrics().elidedText(type, Qt::ElideRight, room);
         painter.drawText(c.text, y + ascent, shown);

@@ -18,6 +18,7 @@
 #include "views/common/icon.h"
 #include "views/common/job_runner.h"
 #include "views/common/number_text.h"
+#include "views/common/visible_text.h"
 #include "views/graph/graph_view.h"
 
 namespace megascope {
@@ -44,7 +45,7 @@ QVariant FoundModel::data(const QModelIndex& index, int role) const {
     if (role != Qt::DisplayRole && role != Qt::ToolTipRole) return {};
     const OprId opr = found_[static_cast<std::size_t>(index.row())];
     const Graph& graph = *facts_->graph;
-    const QString name = text(graph.display_name(opr)), type = text(graph.type_text(opr));
+    const QString name = visibleText(text(graph.display_name(opr))), type = visibleText(text(graph.type_text(opr)));
     QString line = name.startsWith(type) ? name : QStringLiteral("%1   %2").arg(type, name);
     if (!graph.opr(opr).outputs.empty()) line += QStringLiteral("   ") + shapeText(facts_->info.var(graph.opr(opr).outputs.front()).shape);
     return line;

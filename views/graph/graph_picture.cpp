@@ -9,6 +9,7 @@
 
 #include "tensor/element.h"
 #include "views/common/number_text.h"
+#include "views/common/visible_text.h"
 #include "views/graph/edge_labels.h"
 #include "views/graph/node_text.h"
 
@@ -57,7 +58,7 @@ public:
 private:
     QString frame_title(GroupId id) const {
         const Group& g = p_.scene.structure->groups->group(id);
-        QString title = fonts_.bold_measure.elided(text(g.title), widest_text);
+        QString title = fonts_.bold_measure.elided(visibleText(text(g.title)), widest_text);
         if (g.alike > 1) title += QStringLiteral("  ×%1").arg(g.alike);
         return title;
     }
@@ -129,11 +130,11 @@ private:
     SceneSize measure_node(const SceneNode& node, std::uint32_t index) {
         NodeText& t = p_.texts[index];
         texts_of(node, index, t);
-        t.title = fonts_.bold_measure.elided(t.title, widest_text);
+        t.title = fonts_.bold_measure.elided(visibleText(t.title), widest_text);
         t.title_width = t.title.isEmpty() ? 0 : static_cast<float>(fonts_.bold_measure.width(t.title));
         const double left = std::max(60.0, widest_text - t.title_width - title_gap);
-        t.attribute = fonts_.normal_measure.elided(t.attribute, left);
-        t.name = fonts_.small_measure.elided(t.name, 200);
+        t.attribute = fonts_.normal_measure.elided(visibleText(t.attribute), left);
+        t.name = fonts_.small_measure.elided(visibleText(t.name), 200);
 
         double width = t.title_width;
         if (!t.attribute.isEmpty()) width += (t.title.isEmpty() ? 0 : title_gap) + fonts_.normal_measure.width(t.attribute);
@@ -159,7 +160,7 @@ private:
         for (std::uint32_t k = 0; k < node.pill_count; ++k) {
             const std::size_t i = node.first_pill + k;
             const ScenePill& pill = p_.scene.pills[i];
-            QString label = pill_label(node, pill);
+            QString label = visibleText(pill_label(node, pill));
             double w = fonts_.small_measure.width(label) + 2 * pill_pad;
             const bool last = k + 1 == node.pill_count;
             const double limit = last ? widest_text : widest_text - 30;

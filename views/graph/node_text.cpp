@@ -11,6 +11,7 @@
 #include "opr/conv_geometry.h"
 #include "views/common/graph_facts.h"
 #include "views/common/number_text.h"
+#include "views/common/visible_text.h"
 
 namespace megascope {
 
@@ -163,8 +164,10 @@ QString input_name(const Opr& o, std::uint32_t index) {
 
 namespace {
 
+QString html(const QString& s) { return visibleText(s).toHtmlEscaped(); }
+
 QString row(const QString& label, const QString& value) {
-    return QStringLiteral("<tr><td style='padding-right:10px'>%1</td><td>%2</td></tr>").arg(label.toHtmlEscaped(), value.toHtmlEscaped());
+    return QStringLiteral("<tr><td style='padding-right:10px'>%1</td><td>%2</td></tr>").arg(html(label), html(value));
 }
 
 QString var_line(const Graph& graph, const GraphInfo* info, VarId v) {
@@ -177,8 +180,8 @@ QString var_line(const Graph& graph, const GraphInfo* info, VarId v) {
 QString opr_tooltip(const Graph& graph, const GraphInfo* info, OprId id, const TooltipLines& more) {
     const Opr& o = graph.opr(id);
     QString s = QStringLiteral("<b>%1</b> %2<br>%3<table>")
-                    .arg(text(graph.type_text(id)).toHtmlEscaped(), attribute_line(graph, info, id).toHtmlEscaped(),
-                         text(graph.display_name(id)).toHtmlEscaped());
+                    .arg(html(text(graph.type_text(id))), html(attribute_line(graph, info, id)),
+                         html(text(graph.display_name(id))));
     if (const OprDef* def = Catalogue::builtin().of(o); def && !def->summary.empty())
         s.insert(s.indexOf(QStringLiteral("<table>")), QStringLiteral("<br>") + text(def->summary).toHtmlEscaped());
     s += row(tr("operator"), QString::number(id.value()));
@@ -209,7 +212,7 @@ QString opr_tooltip(const Graph& graph, const GraphInfo* info, OprId id, const T
 
 QString var_tooltip(const Graph& graph, const GraphInfo* info, VarId id, const std::vector<VarId>& along) {
     const Var& v = graph.var(id);
-    QString s = QStringLiteral("<b>%1</b><table>").arg(text(graph.display_name(id)).toHtmlEscaped());
+    QString s = QStringLiteral("<b>%1</b><table>").arg(html(text(graph.display_name(id))));
     s += row(tr("shape"), shapeText(known_shape(graph, info, id)));
     s += row(tr("dtype"), dtypeText(known_dtype(graph, info, id)));
     const auto shape = known_shape(graph, info, id);
@@ -229,7 +232,7 @@ QString var_tooltip(const Graph& graph, const GraphInfo* info, VarId id, const s
 
 QString group_tooltip(const GraphStructure& structure, GroupId id, const TooltipLines& more) {
     const Group& g = structure.groups->group(id);
-    QString s = QStringLiteral("<b>%1</b>").arg(text(g.path.empty() ? g.title : g.path).toHtmlEscaped());
+    QString s = QStringLiteral("<b>%1</b>").arg(html(text(g.path.empty() ? g.title : g.path)));
     s += QStringLiteral("<br>") + QCoreApplication::translate("GraphView", "%n operators", nullptr, static_cast<int>(g.total));
     if (g.alike > 1) s += QStringLiteral("<br>") + tr("×%2: repeated %2 times; this is number %1").arg(g.alike_index + 1).arg(g.alike);
     std::map<std::string_view, int> counts;
