@@ -1,4 +1,6 @@
 #include <QAbstractItemModelTester>
+#include <QClipboard>
+#include <QGuiApplication>
 #include <QLabel>
 #include <QLineEdit>
 #include <QSignalSpy>
@@ -169,6 +171,29 @@ private slots:
         jobs.release();
         QTRY_COMPARE(model.rowCount(), 20);
         QVERIFY(says("20"));
+    }
+
+    void manyRowsAreCopiedByAJob() {
+        HeldJobs jobs;
+        ManyRows model(5000);
+        model.setJobs(&jobs);
+        Selection selection;
+        TablePage page("many", &model, &selection, nullptr);
+        model.sort(0, Qt::DescendingOrder);
+        QTRY_VERIFY(!model.arranging());
+        QGuiApplication::clipboard()->setText("before");
+        jobs.hold();
+        page.view()->selectionModel()->setCurrentIndex(model.index(0, 0), QItemSelectionModel::NoUpdate); // as when it gets the focus
+        QTest::keyClick(page.view(), Qt::Key_A, Qt::ControlModifier);
+        QTest::keyClick(page.view(), Qt::Key_C, Qt::ControlModifier);
+        QCOMPARE(QGuiApplication::clipboard()->text(), QString("before"));
+        jobs.release();
+        QTRY_VERIFY(jobs.idle());
+        const QStringList lines = QGuiApplication::clipboard()->text().split(QLatin1Char('\n'));
+        QCOMPARE(lines.size(), 5002); // titles, rows, and nothing behind the last line's end
+        QCOMPARE(lines[0], QString("N\tName"));
+        QCOMPARE(lines[1], QString("4999\titem4999")); // in the table's order
+        QCOMPARE(lines[5000], QString("0\titem0"));
     }
 
     void aModelMayGoWhileItIsFiltered() {

@@ -46,6 +46,11 @@ int compareNaturally(QStringView a, QStringView b) {
     return restA == restB ? a.compare(b) : restA < restB ? -1 : 1;
 }
 
+QString csvCell(const QString& s) {
+    if (!s.contains(QLatin1Char(',')) && !s.contains(QLatin1Char('"')) && !s.contains(QLatin1Char('\n'))) return s;
+    return QLatin1Char('"') + QString(s).replace(QLatin1Char('"'), QStringLiteral("\"\"")) + QLatin1Char('"');
+}
+
 QString nextSlot() {
     static std::atomic<int> counter = 0; // frozen ones are made wherever
     return QStringLiteral("table %1").arg(++counter);
@@ -56,7 +61,9 @@ QString nextSlot() {
 TableModel::TableModel(std::vector<TableColumn> columns, QObject* parent) : QAbstractTableModel(parent), columns_(std::move(columns)), slot_(nextSlot()) {}
 
 TableModel::~TableModel() {
-    if (jobs_) jobs_->dropSlot(slot_);
+    if (!jobs_) return;
+    jobs_->dropSlot(slot_);
+    jobs_->dropSlot(linesSlot());
 }
 
 int TableModel::columnOf(const QString& id) const {
@@ -113,6 +120,40 @@ void TableModel::showQuietRows(bool shown) {
     quietShown_ = shown;
     filtered_ = false;
     rearrange();
+}
+
+Expected<QString> TableModel::lines(const std::vector<int>& rows, const std::vector<int>& columns, bool csv, const CancelToken& cancel) const {
+    const QChar separator = csv ? QLatin1Char(',') : QLatin1Char('\t');
+    QString out;
+    const auto line = [&](const auto& cell) {
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            if (i) out += separator;
+            QString s = cell(columns[i]);
+            out += csv ? csvCell(s) : s.replace(QLatin1Char('\n'), QLatin1Char(' ')).replace(QLatin1Char('\t'), QLatin1Char(' '));
+        }
+        out += QLatin1Char('\n');
+    };
+    // Exact values have base units, so the header names the column only.
+    line([&](int column) { return columns_[static_cast<std::size_t>(column)].title; });
+    for (const int row : rows) {
+        if (cancel.cancelled()) return CancelToken::error();
+        line([&](int column) { return cellExact(row, column); });
+    }
+    return out;
+}
+
+void TableModel::takeLines(std::vector<int> rows, std::vector<int> columns, bool csv, std::function<void(const QString&)> done) {
+    const auto copy = jobs_ && rows.size() > few ? frozen() : nullptr;
+    if (!copy) return done(*lines(rows, columns, csv));
+    jobs_->start<QString>(
+        linesSlot(), tr("Copying the table"),
+        [copy, rows = std::move(rows), columns = std::move(columns), csv](const CancelToken& cancel, const Progress&) -> JobRunner::Result<QString> {
+            MGS_ASSIGN(QString text, copy->lines(rows, columns, csv, cancel));
+            return std::make_shared<const QString>(std::move(text));
+        },
+        this, [done = std::move(done)](JobRunner::Result<QString> text) {
+            if (text) done(**text);
+        });
 }
 
 int TableModel::rowOf(Pick pick) const {

@@ -67,6 +67,12 @@ public:
     [[nodiscard]] virtual bool hasQuietRows() const { return false; }
     [[nodiscard]] virtual QString quietRowsTitle() const { return {}; }
     [[nodiscard]] int sourceRow(int row) const { return static_cast<int>(order_[static_cast<std::size_t>(row)]); }
+    /// What a visible row stands for.
+    [[nodiscard]] Pick pickOf(int row) const { return pick(sourceRow(row)); }
+    /// The exact values of source rows as lines, tab-separated or CSV, below a line of titles. Errors: cancelled.
+    [[nodiscard]] Expected<QString> lines(const std::vector<int>& rows, const std::vector<int>& columns, bool csv, const CancelToken& cancel = {}) const;
+    /// The same for `done`: at once, or of many rows when a job has them; a newer request supersedes an older one.
+    void takeLines(std::vector<int> rows, std::vector<int> columns, bool csv, std::function<void(const QString&)> done);
     /// The visible row that shows a pick; -1 when it is filtered away or not in this table.
     [[nodiscard]] int rowOf(Pick pick) const;
 
@@ -127,6 +133,7 @@ private:
     void setOrder(Rows rows);
     void setArranging(bool on);
     void stopArranging();
+    [[nodiscard]] QString linesSlot() const { return slot_ + QStringLiteral(" lines"); }
 
     std::vector<TableColumn> columns_;
     FilterQuery filter_;

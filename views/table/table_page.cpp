@@ -26,15 +26,6 @@
 
 namespace megascope {
 
-namespace {
-
-QString csvCell(const QString& s) {
-    if (!s.contains(QLatin1Char(',')) && !s.contains(QLatin1Char('"')) && !s.contains(QLatin1Char('\n'))) return s;
-    return QLatin1Char('"') + QString(s).replace(QLatin1Char('"'), QStringLiteral("\"\"")) + QLatin1Char('"');
-}
-
-} // namespace
-
 TablePage::TablePage(const QString& name, TableModel* model, Selection* selection, QWidget* empty, QWidget* parent)
     : QWidget(parent), name_(name), model_(model), selection_(selection), empty_(empty) {
     setObjectName(name + QStringLiteral("Page"));
@@ -147,11 +138,11 @@ TablePage::TablePage(const QString& name, TableModel* model, Selection* selectio
     // Not currentChanged: a view that gets the focus makes its first row current, which nobody chose.
     connect(view_->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this](const QItemSelection& chosen) {
         if (following_) return;
-        const QModelIndexList rows = view_->selectionModel()->selectedRows();
+        const std::vector<int> rows = selectedRows();
         std::vector<Pick> picks;
-        picks.reserve(static_cast<std::size_t>(rows.size()));
-        for (const QModelIndex& row : rows)
-            if (const Pick pick = row.data(TableModel::PickRole).value<Pick>(); !pick.empty()) picks.push_back(pick);
+        picks.reserve(rows.size());
+        for (const int row : rows)
+            if (const Pick pick = model_->pickOf(row); !pick.empty()) picks.push_back(pick);
         if (!chosen.isEmpty()) {
             // The row that the pointer or the keys are at, if it is one of them.
             const QModelIndex current = view_->currentIndex();
@@ -281,42 +272,43 @@ void TablePage::setFilterText(const QString& text) {
     applyFilter();
 }
 
-QString TablePage::copyText(bool csv) const {
-    const QChar separator = csv ? QLatin1Char(',') : QLatin1Char('\t');
+std::vector<int> TablePage::shownColumns() const {
     std::vector<int> columns;
     for (int visual = 0; visual < model_->columnCount(); ++visual) {
         const int logical = view_->horizontalHeader()->logicalIndex(visual);
         if (!view_->isColumnHidden(logical)) columns.push_back(logical);
     }
-    std::vector<int> rows;
-    for (const QModelIndex& index : view_->selectionModel()->selectedRows()) rows.push_back(index.row());
-    std::sort(rows.begin(), rows.end());
-    if (rows.empty())
-        for (int row = 0; row < model_->rowCount(); ++row) rows.push_back(row);
-    QString out;
-    const auto line = [&](const auto& cell) {
-        for (std::size_t i = 0; i < columns.size(); ++i) {
-            if (i) out += separator;
-            QString s = cell(columns[i]);
-            out += csv ? csvCell(s) : s.replace(QLatin1Char('\n'), QLatin1Char(' ')).replace(QLatin1Char('\t'), QLatin1Char(' '));
-        }
-        out += QLatin1Char('\n');
-    };
-    // Exact values have base units, so the header names the column only.
-    line([&](int column) { return model_->columns()[static_cast<std::size_t>(column)].title; });
-    for (const int row : rows) line([&](int column) { return model_->index(row, column).data(TableModel::ExactRole).toString(); });
-    return out;
+    return columns;
 }
 
-std::vector<int> TablePage::chosenRows() const {
+std::vector<int> TablePage::selectedRows() const {
+    // By ranges: asking the selection model row by row takes its time with many.
     std::vector<int> rows;
-    for (const QModelIndex& index : view_->selectionModel()->selectedRows()) rows.push_back(index.row());
+    for (const QItemSelectionRange& range : view_->selectionModel()->selection())
+        for (int row = range.top(); row <= range.bottom(); ++row) rows.push_back(row);
     std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    return rows;
+}
+
+std::vector<int> TablePage::rowsToCopy() const {
+    std::vector<int> rows = chosenRows();
+    if (rows.empty())
+        for (int row = 0; row < model_->rowCount(); ++row) rows.push_back(model_->sourceRow(row));
+    return rows;
+}
+
+QString TablePage::copyText(bool csv) const { return model_->lines(rowsToCopy(), shownColumns(), csv).value_or(QString()); }
+
+std::vector<int> TablePage::chosenRows() const {
+    std::vector<int> rows = selectedRows();
     for (int& row : rows) row = model_->sourceRow(row);
     return rows;
 }
 
-void TablePage::copy(bool csv) { QGuiApplication::clipboard()->setText(copyText(csv)); }
+void TablePage::copy(bool csv) {
+    model_->takeLines(rowsToCopy(), shownColumns(), csv, [](const QString& text) { QGuiApplication::clipboard()->setText(text); });
+}
 
 void TablePage::saveState() const {
     QSettings settings;

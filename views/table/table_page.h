@@ -65,6 +65,9 @@ private:
     void fitColumns();
     [[nodiscard]] int fittingWidth(int column) const;
     void updateStack();
+    [[nodiscard]] std::vector<int> shownColumns() const; ///< in their order on the screen
+    [[nodiscard]] std::vector<int> selectedRows() const; ///< of the table, ascending
+    [[nodiscard]] std::vector<int> rowsToCopy() const;   ///< source rows
 
     QString name_;
     HeaderActions headerActions_;
