@@ -192,6 +192,27 @@ void keep_order(GraphScene& scene, const GraphScene& former, const LayoutResult&
         if (const auto it = places.find(group_key(scene.frames[i])); it != places.end()) scene.layout.clusters[i].former = it->second;
 }
 
+namespace {
+
+/// Modules that differ only by numbers in their paths ("layer1.0.conv", "layer1.5.conv") are of one kind, whatever they hold; stretches
+/// are when they stand in the same group and hold the same operators.
+std::string kind_of_group(const Group& g) {
+    std::string kind = std::to_string(g.depth) + ' ';
+    if (g.origin != Group::Origin::name) {
+        if (g.alike == 1) return kind + std::to_string(g.id.value());
+        const std::string parent = g.parent.valid() ? std::to_string(g.parent.value()) : std::string();
+        return kind + parent + ' ' + std::to_string(g.total) + ' ' + std::to_string(g.alike);
+    }
+    for (std::size_t i = 0; i < g.path.size(); ++i) {
+        const bool digit = g.path[i] >= '0' && g.path[i] <= '9';
+        if (!digit) kind += g.path[i];
+        else if (i == 0 || kind.back() != '#') kind += '#';
+    }
+    return kind;
+}
+
+} // namespace
+
 std::vector<std::uint8_t> default_expansion(const GraphStructure& structure, std::size_t box_limit) {
     const GroupTree& tree = *structure.groups;
     std::vector<std::uint8_t> expanded(tree.groups().size(), 0);
@@ -206,22 +227,31 @@ std::vector<std::uint8_t> default_expansion(const GraphStructure& structure, std
         const OprRole r = structure.roles[o.id.index()];
         shown += !tree.of(o.id).valid() && (r == OprRole::compute || r == OprRole::input);
     }
-    // Groups are numbered level by level, so this opens whole levels first and then part of the next one; groups that look alike
-    // are opened together or not at all. Modules come first; stretches without a name are only opened in small drawings. Of a training
-    // step the forward pass is what its author wrote: gradients and updates stay closed.
+    // Groups are numbered level by level, so this opens whole levels first and then part of the next one; groups of one kind are opened
+    // together or not at all, so that all layers of a model look the same. Modules come first; stretches without a name are only opened
+    // in small drawings, rows never. Of a training step the forward pass is what its author wrote: gradients and updates stay closed.
+    std::unordered_map<std::string, std::vector<GroupId>> kinds;
+    std::vector<std::string> kind_of(tree.groups().size());
+    for (const Group& g : tree.groups()) {
+        kind_of[g.id.index()] = kind_of_group(g);
+        kinds[kind_of[g.id.index()]].push_back(g.id);
+    }
     const auto open = [&](Group::Origin origin, std::size_t limit) {
         for (const Group& g : tree.groups()) {
-            if (g.origin != origin || g.alike_index != 0 || is_training_part(g.path) || (g.parent.valid() && !expanded[g.parent.index()])) continue;
-            std::vector<GroupId> alike;
-            for (GroupId sibling : g.parent.valid() ? tree.group(g.parent).children : tree.top()) {
-                const Group& s = tree.group(sibling);
-                if (s.total == g.total && s.alike == g.alike && (s.id == g.id || g.alike > 1)) alike.push_back(sibling);
+            const std::vector<GroupId>& kind = kinds[kind_of[g.id.index()]];
+            if (g.origin != origin || kind.front() != g.id || is_training_part(g.path)) continue;
+            std::vector<GroupId> shown_ones;
+            std::size_t more = 0;
+            for (GroupId id : kind) {
+                const Group& member = tree.group(id);
+                if (member.parent.valid() && !expanded[member.parent.index()]) continue;
+                shown_ones.push_back(id);
+                const std::size_t inside = boxes_of(member.oprs) + member.children.size();
+                more += inside - std::min<std::size_t>(inside, 1);
             }
-            const std::size_t inside = boxes_of(g.oprs) + g.children.size();
-            const std::size_t more = alike.size() * (inside - std::min<std::size_t>(inside, 1));
             if (shown + more > limit) continue;
             shown += more;
-            for (GroupId id : alike) expanded[id.index()] = 1;
+            for (GroupId id : shown_ones) expanded[id.index()] = 1;
         }
     };
     open(Group::Origin::name, box_limit);

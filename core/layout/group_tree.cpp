@@ -10,6 +10,7 @@
 
 #include "layout/narrow_cuts.h"
 #include "layout/scopes.h"
+#include "layout/side_by_side.h"
 #include "layout/training_phases.h"
 
 namespace megascope {
@@ -45,6 +46,8 @@ public:
         }
         by_name({}, all, 0, {});
         by_number();
+        without_sources();
+        in_rows();
         by_structure();
         place_constants();
         count_and_compare();
@@ -52,6 +55,8 @@ public:
     }
 
 private:
+    static constexpr std::size_t row = 12; ///< boxes side by side that are few enough to be looked at one by one
+
     GroupId new_group(GroupId parent, Group::Origin origin, std::string title, std::string path) {
         Group g;
         g.id = GroupId(tree_->groups_.size());
@@ -110,7 +115,7 @@ private:
         for (const std::vector<OprId>& part : connected_parts(list, outermost == backward_scope)) {
             std::vector<std::vector<OprId>> visits = separate_visits(part);
             if (visits.size() == 1) {
-                result.push_back(part);
+                for (std::vector<OprId>& call : separate_calls(part)) result.push_back(std::move(call));
                 continue;
             }
             for (const std::vector<OprId>& visit : visits)
@@ -146,6 +151,44 @@ private:
         for (OprId id : part) result[visit_[id.index() - first]].push_back(id);
         std::erase_if(result, [](const auto& visit) { return visit.empty(); });
         return result;
+    }
+
+    /// Calls of one module with the same value look like one module with many branches, because what they begin with was computed
+    /// only once. Several branches that hold the same operators with params, of the very same modules, are calls.
+    std::vector<std::vector<OprId>> separate_calls(const std::vector<OprId>& part) {
+        if (part.size() < 6) return {part};
+        ++stamp_;
+        for (OprId id : part) mark_[id.index()] = stamp_;
+        std::vector<OprId> beginning, rest;
+        std::vector<std::uint8_t> shared(part.size(), 0);
+        const auto place = [&](OprId id) { return static_cast<std::size_t>(std::lower_bound(part.begin(), part.end(), id) - part.begin()); };
+        for (std::size_t i = part.size(); i-- > 0;) {
+            std::size_t readers = 0;
+            for (VarId v : graph_.opr(part[i]).outputs)
+                for (OprId r : graph_.consumers(v)) {
+                    if (mark_[r.index()] != stamp_) continue;
+                    ++readers;
+                    if (shared[place(r)]) shared[i] = 1;
+                }
+            if (readers >= 3) shared[i] = 1;
+        }
+        for (std::size_t i = 0; i < part.size(); ++i) (shared[i] ? beginning : rest).push_back(part[i]);
+        if (beginning.empty() || rest.size() < 6) return {part};
+        std::vector<std::vector<OprId>> calls = connected_parts(rest, false);
+        const auto reads_params = [&](OprId id) {
+            const auto& inputs = graph_.opr(id).inputs;
+            return std::any_of(inputs.begin(), inputs.end(), [&](VarId v) { return roles_[graph_.var(v).producer.index()] == OprRole::constant; });
+        };
+        const auto same = [&](const std::vector<OprId>& call) {
+            return std::equal(call.begin(), call.end(), calls.front().begin(), calls.front().end(), [&](OprId a, OprId b) {
+                return graph_.opr(a).type == graph_.opr(b).type && parts_[a.index()] == parts_[b.index()];
+            });
+        };
+        if (calls.size() < 3 || calls.front().size() < 2 || std::none_of(calls.front().begin(), calls.front().end(), reads_params) ||
+            !std::all_of(calls.begin(), calls.end(), same))
+            return {part};
+        calls.push_back(std::move(beginning));
+        return calls;
     }
 
     std::vector<std::vector<OprId>> connected_parts(const std::vector<OprId>& list, bool by_shared_gradients) {
@@ -220,46 +263,6 @@ private:
         OprId opr;     ///< the operator, or the first of the group
     };
 
-    /// Levels with too many members are cut into stretches of the operator order at narrow places.
-    void by_structure() {
-        std::vector<std::vector<Unit>> units(tree_->groups_.size() + 1); // by parent, the last for the graph itself
-        std::vector<OprId> first(tree_->groups_.size());
-        const auto slot = [&](GroupId g) { return g.valid() ? g.index() : units.size() - 1; };
-        for (const Opr& o : graph_.oprs()) {
-            if (!counts(o.id)) continue;
-            const GroupId g = tree_->of_[o.id.index()];
-            for (GroupId k = g; k.valid() && !first[k.index()].valid(); k = tree_->groups_[k.index()].parent) first[k.index()] = o.id;
-            units[slot(g)].push_back({{}, o.id});
-        }
-        direct_.assign(tree_->groups_.size(), {});
-        inner_.assign(tree_->groups_.size(), {});
-        for (const Opr& o : graph_.oprs())
-            if (counts(o.id) && tree_->of_[o.id.index()].valid()) direct_[tree_->of_[o.id.index()].index()].push_back(o.id);
-        for (const Group& g : tree_->groups_) {
-            units[slot(g.parent)].push_back({g.id, first[g.id.index()]});
-            if (g.parent.valid()) inner_[g.parent.index()].push_back(g.id);
-        }
-        for (std::size_t i = 0; i < units.size(); ++i) {
-            auto& list = units[i];
-            if (list.size() <= 120) continue;
-            // Modules stay as they are, as long as there are not too many of them, and loose operators are cut between them.
-            const auto modules = std::count_if(list.begin(), list.end(), [](const Unit& u) { return u.group.valid(); });
-            const bool keep_modules = modules <= 60;
-            sort_backwards(list);
-            const GroupId parent = i + 1 == units.size() ? GroupId() : GroupId(i);
-            std::vector<Unit> run;
-            const auto flush = [&] {
-                if (run.size() > 30) split(parent, Sequence(*this, run), 0, run.size(), 30);
-                run.clear();
-            };
-            for (const Unit& u : list) {
-                if (u.group.valid() && (keep_modules || is_training_part(tree_->groups_[u.group.index()].path))) flush();
-                else run.push_back(u);
-            }
-            flush();
-        }
-    }
-
     /// Which unit of `units` an operator belongs to, until the next call.
     auto unit_finder(const std::vector<Unit>& units) {
         ++stamp_;
@@ -277,6 +280,150 @@ private:
                 if (const auto it = unit_of_group_.find(g.value()); it != unit_of_group_.end()) return it->second;
             return std::nullopt;
         };
+    }
+
+    /// What stands directly in every group, the last for the graph itself, in operator order of its loose operators.
+    std::vector<std::vector<Unit>> units_of_levels() const {
+        std::vector<std::vector<Unit>> units(tree_->groups_.size() + 1);
+        std::vector<OprId> first(tree_->groups_.size());
+        const auto slot = [&](GroupId g) { return g.valid() ? g.index() : units.size() - 1; };
+        for (const Opr& o : graph_.oprs()) {
+            if (!counts(o.id)) continue;
+            const GroupId g = tree_->of_[o.id.index()];
+            for (GroupId k = g; k.valid() && !first[k.index()].valid(); k = tree_->groups_[k.index()].parent) first[k.index()] = o.id;
+            units[slot(g)].push_back({{}, o.id});
+        }
+        for (const Group& g : tree_->groups_) units[slot(g.parent)].push_back({g.id, first[g.id.index()]});
+        return units;
+    }
+
+    GroupId wrap(GroupId parent, Group::Origin origin, const std::vector<Unit>& part) {
+        const GroupId group = new_group(parent, origin, title_of(part), {});
+        for (const Unit& u : part) {
+            if (u.group.valid()) tree_->groups_[u.group.index()].parent = group;
+            else tree_->of_[u.opr.index()] = group;
+        }
+        return group;
+    }
+
+    /// Loose operators that are made of nothing but constants and shapes (anchors, grids, masks) stand together: they are a side matter, and
+    /// what nothing comes into may be collapsed without making a cycle.
+    void without_sources() {
+        const std::vector<std::vector<Unit>> levels = units_of_levels();
+        std::vector<std::uint8_t> free(graph_.oprs().size(), 0);
+        for (const Opr& o : graph_.oprs())
+            free[o.id.index()] = roles_[o.id.index()] == OprRole::compute && std::all_of(o.inputs.begin(), o.inputs.end(), [&](VarId v) {
+                                     const OprId p = graph_.var(v).producer;
+                                     return !counts(p) || free[p.index()];
+                                 });
+        for (std::size_t i = 0; i < levels.size(); ++i) {
+            if (levels[i].size() < 30) continue;
+            const GroupId parent = i + 1 == levels.size() ? GroupId() : GroupId(i);
+            std::vector<OprId> loose;
+            for (const Unit& u : levels[i])
+                if (!u.group.valid() && free[u.opr.index()]) loose.push_back(u.opr);
+            // What they are made of may stand in a group: then they belong to that.
+            std::erase_if(loose, [&](OprId id) {
+                const auto& inputs = graph_.opr(id).inputs;
+                const bool apart = std::any_of(inputs.begin(), inputs.end(), [&](VarId v) {
+                    const OprId p = graph_.var(v).producer;
+                    return counts(p) && (tree_->of_[p.index()] != parent || !free[p.index()]);
+                });
+                if (apart) free[id.index()] = 0;
+                return apart;
+            });
+            if (loose.empty()) continue;
+            for (const std::vector<OprId>& part : connected_parts(loose, false)) {
+                if (part.size() < 6 || part.size() + 10 > levels[i].size()) continue;
+                std::vector<Unit> units;
+                for (OprId id : part) units.push_back({{}, id});
+                wrap(parent, Group::Origin::structure, units);
+            }
+        }
+    }
+
+    /// Many operators of one type that read the same, or that the same reads, become one box; when it is opened, there are parts of it.
+    void in_rows() {
+        const std::vector<std::vector<Unit>> levels = units_of_levels();
+        std::vector<std::uint8_t> is_output(graph_.vars().size(), 0);
+        for (const GraphOutput& output : graph_.outputs()) is_output[output.var.index()] = 1;
+        for (std::size_t i = 0; i < levels.size(); ++i) {
+            if (levels[i].size() < 2 * row) continue;
+            const GroupId parent = i + 1 == levels.size() ? GroupId() : GroupId(i);
+            const auto unit_of = unit_finder(levels[i]);
+            const auto neighbour = [&](OprId id) {
+                const auto unit = unit_of(id);
+                return unit ? *unit : static_cast<std::uint32_t>(levels[i].size()) + 1 + id.value();
+            };
+            std::unordered_map<std::string_view, std::uint32_t> types;
+            std::vector<Unit> loose;
+            std::vector<Surroundings> around;
+            const auto once = [](std::vector<std::uint32_t>& list) {
+                std::sort(list.begin(), list.end());
+                list.erase(std::unique(list.begin(), list.end()), list.end());
+            };
+            for (const Unit& u : levels[i]) {
+                if (u.group.valid()) continue;
+                const Opr& o = graph_.opr(u.opr);
+                Surroundings s;
+                s.type = types.try_emplace(o.type, static_cast<std::uint32_t>(types.size())).first->second;
+                for (VarId v : o.inputs)
+                    if (const OprId p = graph_.var(v).producer; counts(p)) s.producers.push_back(neighbour(p));
+                for (VarId v : o.outputs) {
+                    if (is_output[v.index()]) s.readers.push_back(static_cast<std::uint32_t>(levels[i].size()));
+                    for (OprId r : graph_.consumers(v))
+                        if (counts(r)) s.readers.push_back(neighbour(r));
+                }
+                once(s.producers);
+                once(s.readers);
+                loose.push_back(u);
+                around.push_back(std::move(s));
+            }
+            for (const std::vector<std::uint32_t>& set : side_by_side(std::move(around), row)) {
+                std::vector<Unit> members;
+                for (std::uint32_t k : set) members.push_back(loose[k]);
+                in_parts(wrap(parent, Group::Origin::row, members), members);
+            }
+        }
+    }
+    void in_parts(GroupId parent, const std::vector<Unit>& members) {
+        const std::size_t parts = parts_of_row(members.size(), 2 * row);
+        if (parts == 1) return;
+        for (std::size_t k = 0; k < parts; ++k) {
+            const auto begin = members.begin() + static_cast<long>(k * members.size() / parts);
+            const std::vector<Unit> part(begin, members.begin() + static_cast<long>((k + 1) * members.size() / parts));
+            in_parts(wrap(parent, Group::Origin::row, part), part);
+        }
+    }
+
+    /// Levels with too many members are cut into stretches of the operator order at narrow places.
+    void by_structure() {
+        std::vector<std::vector<Unit>> units = units_of_levels();
+        direct_.assign(tree_->groups_.size(), {});
+        inner_.assign(tree_->groups_.size(), {});
+        for (const Opr& o : graph_.oprs())
+            if (counts(o.id) && tree_->of_[o.id.index()].valid()) direct_[tree_->of_[o.id.index()].index()].push_back(o.id);
+        for (const Group& g : tree_->groups_)
+            if (g.parent.valid()) inner_[g.parent.index()].push_back(g.id);
+        for (std::size_t i = 0; i < units.size(); ++i) {
+            auto& list = units[i];
+            if (list.size() <= 120 || (i + 1 < units.size() && tree_->groups_[i].origin == Group::Origin::row)) continue;
+            // Modules stay as they are, as long as there are not too many of them, and loose operators are cut between them.
+            const auto modules = std::count_if(list.begin(), list.end(), [](const Unit& u) { return u.group.valid(); });
+            const bool keep_modules = modules <= 60;
+            sort_backwards(list);
+            const GroupId parent = i + 1 == units.size() ? GroupId() : GroupId(i);
+            std::vector<Unit> run;
+            const auto flush = [&] {
+                if (run.size() > 30) split(parent, Sequence(*this, run), 0, run.size(), 30);
+                run.clear();
+            };
+            for (const Unit& u : list) {
+                if (u.group.valid() && (keep_modules || is_training_part(tree_->groups_[u.group.index()].path))) flush();
+                else run.push_back(u);
+            }
+            flush();
+        }
     }
 
     /// A topological order in which every unit stands as late as possible, near its readers, and loose operators follow each
@@ -391,12 +538,7 @@ private:
             const std::size_t from = begin + cuts[c], to = begin + cuts[c + 1];
             if (to - from < 2) continue;
             const std::vector<Unit> part(sequence.units.begin() + static_cast<long>(from), sequence.units.begin() + static_cast<long>(to));
-            const GroupId group = new_group(parent, Group::Origin::structure, title_of(part), {});
-            for (const Unit& u : part) {
-                if (u.group.valid()) tree_->groups_[u.group.index()].parent = group;
-                else tree_->of_[u.opr.index()] = group;
-            }
-            split(group, sequence, from, to, 60);
+            split(wrap(parent, Group::Origin::structure, part), sequence, from, to, 60);
         }
     }
 
@@ -462,9 +604,12 @@ private:
     /// Puts parents before children and siblings into operator order (structure groups were made after what they hold).
     void renumber() {
         auto& groups = tree_->groups_;
-        std::vector<OprId> first(groups.size());
-        for (const Opr& o : graph_.oprs())
-            for (GroupId g = tree_->of_[o.id.index()]; g.valid() && !first[g.index()].valid(); g = groups[g.index()].parent) first[g.index()] = o.id;
+        std::vector<OprId> first(groups.size()); // constants may stand anywhere before their readers
+        for (const bool constants : {false, true})
+            for (const Opr& o : graph_.oprs()) {
+                if (counts(o.id) == constants) continue;
+                for (GroupId g = tree_->of_[o.id.index()]; g.valid() && !first[g.index()].valid(); g = groups[g.index()].parent) first[g.index()] = o.id;
+            }
         std::vector<std::uint32_t> depth(groups.size(), 0);
         for (const Group& g : groups)
             for (GroupId p = g.parent; p.valid(); p = groups[p.index()].parent) ++depth[g.id.index()];

@@ -21,13 +21,14 @@ using GroupId = Id<GroupTag>;
 struct Group {
     enum class Origin : std::uint8_t {
         name,      ///< a module of the model, found in var, operator and param names ("backbone.layer1.0")
-        structure, ///< a stretch of the operator order between two narrow places
+        structure, ///< a stretch of the operator order between two narrow places, or what is made of constants alone
+        row,       ///< operators of one type that read the same or feed the same
     };
     GroupId id;
     GroupId parent;              ///< invalid: directly in the graph; otherwise smaller than `id`
     Origin origin = Origin::name;
-    std::string title;           ///< last part of the name: "conv1"; for structure: "Convolution, Elemwise …"
-    std::string path;            ///< whole name: "backbone.layer1.0.conv1"; empty for structure
+    std::string title;           ///< last part of the name: "conv1"; for others: "Convolution, Elemwise …"
+    std::string path;            ///< whole name: "backbone.layer1.0.conv1"; empty for others
     std::uint32_t alike = 1;     ///< groups of the same parent that hold the same operators, this one included
     std::uint32_t alike_index = 0; ///< which of them this one is, in operator order
     std::vector<GroupId> children;

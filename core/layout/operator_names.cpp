@@ -73,12 +73,24 @@ std::vector<OperatorName> operator_names(const Graph& graph, const std::vector<O
         }
         look(o.name);
         if (!result.own.empty()) result.naming = OperatorName::Naming::module;
+    }
+    // Equal params of several modules may have become one (those of PReLU, as they begin), with the name of the first.
+    const auto of_several = [&](VarId v, std::string_view own) {
+        const auto readers = graph.consumers(v);
+        return readers.size() <= 64 && std::any_of(readers.begin(), readers.end(), [&](OprId r) {
+            const std::string& other = all[r.index()].own;
+            return !other.empty() && other != own && !other.starts_with("backward.");
+        });
+    };
+    for (const Opr& o : graph.oprs()) {
+        OperatorName& result = all[o.id.index()];
+        if (roles[o.id.index()] == OprRole::constant) continue;
         std::string_view params;
         for (VarId v : o.inputs) {
             if (roles[graph.var(v).producer.index()] != OprRole::constant) continue;
             std::string_view s = scope_of_param(graph.var(v).name);
             if (s.empty()) s = scope_of_param(graph.producer(v).name);
-            if (s.empty()) continue;
+            if (s.empty() || (!result.own.empty() && s != result.own && of_several(v, result.own))) continue;
             params = params.empty() ? s : common_scope(params, s);
         }
         result.params = params;

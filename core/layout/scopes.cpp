@@ -74,6 +74,13 @@ private:
     }
 };
 
+/// Whether all its params have other readers: equal ones of different modules (those of PReLU, as they begin) may have become one.
+bool shares_params(const Graph& graph, const std::vector<OprRole>& roles, const Opr& o) {
+    return std::all_of(o.inputs.begin(), o.inputs.end(), [&](VarId v) {
+        return roles[graph.var(v).producer.index()] != OprRole::constant || scope_of_name(graph.var(v).name).empty() || graph.consumers(v).size() > 1;
+    });
+}
+
 /// Whether one of its params has few readers: a module may be called for every level of a pyramid, but hardly more often.
 bool reads_own_param(const Graph& graph, const std::vector<OprRole>& roles, const Opr& o) {
     return std::any_of(o.inputs.begin(), o.inputs.end(), [&](VarId v) {
@@ -113,6 +120,7 @@ std::vector<std::string> operator_scopes(const Graph& graph, const std::vector<O
             if (!name.params.empty()) module_of_params.try_emplace(name.params, scopes[i]);
         }
     }
+    std::vector<OprId> doubtful; // of the module of a param, unless what is around them lies in another one
     for (std::size_t i = 0; i < oprs.size(); ++i) {
         const OperatorName& name = names[i];
         if (name.naming != Naming::expression || name.params.empty()) continue;
@@ -121,7 +129,9 @@ std::vector<std::string> operator_scopes(const Graph& graph, const std::vector<O
         const auto reader = module_of_params.find(name.params);
         if (modules.has_place(name.params) || !any_own) scopes[i] = name.params;
         else if (reader != module_of_params.end()) scopes[i] = reader->second;
-        if (!scopes[i].empty()) naming[i] = Naming::module;
+        if (scopes[i].empty()) continue;
+        if (any_own && shares_params(graph, roles, oprs[i])) doubtful.push_back(oprs[i].id);
+        else naming[i] = Naming::module;
     }
     // Operators of one call of such a module follow each other: one that reads a param tells for the others.
     const auto settle = [&](OprId id, OprId neighbour) {
@@ -137,23 +147,44 @@ std::vector<std::string> operator_scopes(const Graph& graph, const std::vector<O
             for (OprId r : graph.consumers(v)) settle(oprs[i].id, r);
 
     // The nearest operators with a module above and below, looking through all others: what they have in common, and a few of them one
-    // by one. Gradients read nearly everything of a forward pass, and say nothing about it.
+    // by one. Gradients read nearly everything of a forward pass, and say nothing about it. Nor does an operator lie inside a module
+    // because something is made as large as one of that module's values (anchors of a feature map).
     const auto is_module = [&](OprId id) { return naming[id.index()] == Naming::module; };
-    std::vector<Nearest> above(oprs.size()), below(oprs.size());
-    for (const Opr& o : oprs)
-        for (VarId v : o.inputs) {
-            const OprId p = graph.var(v).producer;
-            if (roles[p.index()] == OprRole::constant || roles[p.index()] == OprRole::input || !is_forward(p)) continue;
-            if (is_module(p)) above[o.id.index()].add(static_cast<std::uint32_t>(oprs.size() - p.index()), scopes[p.index()]);
-            else above[o.id.index()].add(above[p.index()]);
-        }
-    for (std::size_t i = oprs.size(); i-- > 0;)
-        for (VarId v : oprs[i].outputs)
-            for (OprId r : graph.consumers(v)) {
-                if (!is_forward(r)) continue;
-                if (is_module(r)) below[i].add(r.value(), scopes[r.index()]);
-                else below[i].add(below[r.index()]);
+    const auto by_shape_only = [&](OprId from, OprId to) { return (roles[from.index()] == OprRole::shape) != (roles[to.index()] == OprRole::shape); };
+    std::vector<Nearest> above, below;
+    const auto look_around = [&] {
+        above.assign(oprs.size(), {});
+        below.assign(oprs.size(), {});
+        for (const Opr& o : oprs)
+            for (VarId v : o.inputs) {
+                const OprId p = graph.var(v).producer;
+                if (roles[p.index()] == OprRole::constant || roles[p.index()] == OprRole::input || !is_forward(p) || by_shape_only(p, o.id)) continue;
+                if (is_module(p)) above[o.id.index()].add(static_cast<std::uint32_t>(oprs.size() - p.index()), scopes[p.index()]);
+                else above[o.id.index()].add(above[p.index()]);
             }
+        for (std::size_t i = oprs.size(); i-- > 0;)
+            for (VarId v : oprs[i].outputs)
+                for (OprId r : graph.consumers(v)) {
+                    if (!is_forward(r) || by_shape_only(oprs[i].id, r)) continue;
+                    if (is_module(r)) below[i].add(r.value(), scopes[r.index()]);
+                    else below[i].add(below[r.index()]);
+                }
+    };
+    look_around();
+    std::size_t settled = 0;
+    for (OprId id : doubtful) {
+        const Nearest &up = above[id.index()], &down = below[id.index()];
+        std::string_view around;
+        if (!up.few.empty() && !down.few.empty()) around = common_scope(up.few.front().scope, down.few.front().scope);
+        std::string& scope = scopes[id.index()];
+        if (!around.empty() && common_scope(around, scope) != around) {
+            scope.clear();
+        } else {
+            naming[id.index()] = Naming::module;
+            ++settled;
+        }
+    }
+    if (settled > 0) look_around();
 
     // An operator without a module lies inside one when values come to it from there and go back there. A value that leaves a module
     // and comes back to it would tear the module apart, so of several readers those count that share most with what is above.
