@@ -33,9 +33,14 @@ public:
         parts_.resize(oprs.size());
         mark_.assign(oprs.size(), 0);
         set_.resize(oprs.size());
+        free_.assign(oprs.size(), 0);
         std::vector<OprId> all;
         for (const Opr& o : oprs) {
             if (!counts(o.id)) continue;
+            free_[o.id.index()] = roles_[o.id.index()] == OprRole::compute && std::all_of(o.inputs.begin(), o.inputs.end(), [&](VarId v) {
+                                      const OprId p = graph_.var(v).producer;
+                                      return !counts(p) || free_[p.index()];
+                                  });
             std::string_view rest = scopes[o.id.index()];
             while (!rest.empty()) {
                 const auto dot = rest.find('.');
@@ -55,7 +60,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t row = 12; ///< boxes side by side that are few enough to be looked at one by one
+    static constexpr std::size_t row = 10; ///< boxes side by side that are few enough to be looked at one by one
 
     GroupId new_group(GroupId parent, Group::Origin origin, std::string title, std::string path) {
         Group g;
@@ -146,6 +151,16 @@ private:
             }
             visit_[i - first] = visit;
             if (inside) most = std::max(most, visit);
+        }
+        // What is made of constants alone belongs to the visit that reads it.
+        for (std::size_t i = part.size(); i-- > 0 && most > 0;) {
+            const OprId id = part[i];
+            if (!free_[id.index()]) continue;
+            std::uint32_t earliest = most + 1;
+            for (VarId v : graph_.opr(id).outputs)
+                for (OprId r : graph_.consumers(v))
+                    if (mark_[r.index()] == stamp_) earliest = std::min(earliest, visit_[r.index() - first]);
+            if (earliest <= most) visit_[id.index() - first] = earliest;
         }
         std::vector<std::vector<OprId>> result(most + 1);
         for (OprId id : part) result[visit_[id.index() - first]].push_back(id);
@@ -310,12 +325,7 @@ private:
     /// what nothing comes into may be collapsed without making a cycle.
     void without_sources() {
         const std::vector<std::vector<Unit>> levels = units_of_levels();
-        std::vector<std::uint8_t> free(graph_.oprs().size(), 0);
-        for (const Opr& o : graph_.oprs())
-            free[o.id.index()] = roles_[o.id.index()] == OprRole::compute && std::all_of(o.inputs.begin(), o.inputs.end(), [&](VarId v) {
-                                     const OprId p = graph_.var(v).producer;
-                                     return !counts(p) || free[p.index()];
-                                 });
+        std::vector<std::uint8_t> free = free_;
         for (std::size_t i = 0; i < levels.size(); ++i) {
             if (levels[i].size() < 30) continue;
             const GroupId parent = i + 1 == levels.size() ? GroupId() : GroupId(i);
@@ -637,6 +647,7 @@ private:
     const std::vector<OprRole>& roles_;
     std::shared_ptr<GroupTree> tree_ = std::make_shared<GroupTree>();
     std::vector<std::vector<std::string>> parts_; ///< per operator: its scope in parts
+    std::vector<std::uint8_t> free_;              ///< per operator: made of constants and shapes alone
     std::vector<std::uint32_t> mark_, set_;       ///< per operator, valid where `mark_` is the current stamp
     std::uint32_t stamp_ = 0;
     std::vector<std::vector<OprId>> direct_;  ///< per named group, before stretches are cut: operators directly in it

@@ -72,6 +72,9 @@ std::vector<OperatorName> operator_names(const Graph& graph, const std::vector<O
             if (!renamed) look(name);
         }
         look(o.name);
+        // A module that keeps a value of an inner one (`self.attn = …`) gives the var a name of its own.
+        if (const std::string_view inner = scope_of_name(o.name); inner.size() > result.own.size() && inner[result.own.size()] == '.' && inner.starts_with(result.own))
+            result.own = inner;
         if (!result.own.empty()) result.naming = OperatorName::Naming::module;
     }
     // Equal params of several modules may have become one (those of PReLU, as they begin), with the name of the first.

@@ -219,17 +219,30 @@ std::vector<std::string> operator_scopes(const Graph& graph, const std::vector<O
     const auto wanted = [&](std::size_t i, Naming which) {
         return naming[i] == which && roles[i] != OprRole::input && roles[i] != OprRole::constant && is_forward(oprs[i].id);
     };
-    // Plain names: inside a module only when both sides lie in it.
-    for (std::size_t i = oprs.size(); i-- > 0;)
-        if (wanted(i, Naming::plain)) scopes[i] = stay_inside(oprs[i]);
+    const auto readers_scope = [&](const Opr& o, bool through_shapes) {
+        Common readers;
+        for (VarId v : o.outputs)
+            for (OprId r : graph.consumers(v))
+                if (is_forward(r) && (through_shapes || !by_shape_only(o.id, r))) readers = joined(readers, Common(scopes[r.index()]));
+        return readers;
+    };
+    std::vector<std::uint8_t> from_nothing(oprs.size(), 0); // made of constants and shapes alone
+    for (const Opr& o : oprs)
+        from_nothing[o.id.index()] = roles[o.id.index()] == OprRole::compute && std::all_of(o.inputs.begin(), o.inputs.end(), [&](VarId v) {
+                                         const OprId p = graph.var(v).producer;
+                                         return roles[p.index()] == OprRole::constant || roles[p.index()] == OprRole::shape || from_nothing[p.index()];
+                                     });
+    // Plain names: inside a module only when both sides lie in it, or when it is made of constants for that module.
+    for (std::size_t i = oprs.size(); i-- > 0;) {
+        if (!wanted(i, Naming::plain)) continue;
+        if (from_nothing[i]) scopes[i] = readers_scope(oprs[i], false).value_or(std::string_view());
+        else scopes[i] = stay_inside(oprs[i]);
+    }
     // Expressions: the optimizer puts new operators before the one that keeps the name, so they belong to their readers; where
     // those disagree, to a module that both sides share; without readers, to what is above.
     for (std::size_t i = oprs.size(); i-- > 0;) {
         if (!wanted(i, Naming::expression)) continue;
-        Common readers;
-        for (VarId v : oprs[i].outputs)
-            for (OprId r : graph.consumers(v))
-                if (is_forward(r)) readers = joined(readers, Common(scopes[r.index()]));
+        const Common readers = readers_scope(oprs[i], true);
         if (!readers) scopes[i] = above[i].common.value_or(std::string_view());
         else scopes[i] = readers->empty() ? stay_inside(oprs[i]) : std::string(*readers);
     }
