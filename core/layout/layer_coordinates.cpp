@@ -40,7 +40,11 @@ StrongSegments find_strong(const LayeredGraph& g) {
     for (const auto& layer : g.layers)
         for (std::uint32_t v : layer) {
             std::uint32_t& best = prefer_up[v];
+            // A trunk that collects lines runs on straight; what joins it bends.
+            const bool joins = g.is_dummy(v) && g.up(v).size() > 1 &&
+                               std::any_of(g.up(v).begin(), g.up(v).end(), [&](std::uint32_t s) { return g.is_dummy(g.segments[s].upper); });
             for (std::uint32_t s : g.up(v)) {
+                if (joins && !g.is_dummy(g.segments[s].upper)) continue;
                 const std::uint32_t u = g.segments[s].upper, length = best == none ? 0 : depth[g.segments[best].upper];
                 const std::uint64_t sum = skew_above[u] + skew(g.segments[s]);
                 if (best != none && (depth[u] < length || (depth[u] == length && sum >= skew_above[v]))) continue;

@@ -1,7 +1,9 @@
 #include "layout/ranking.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace megascope {
@@ -75,6 +77,80 @@ void collect_at_ports(const FlatProblem& problem, Ranking& r) {
         if (lines[v] > 1) trunk[v] = r.trunk_count++;
     for (RankedEdge& e : r.edges)
         if (trunk[e.lower] != 0 && lines[e.lower] > 1) e.trunk = trunk[e.lower];
+}
+
+/// A frame wider than this whose content falls into several parts (the updates of all params) holds them in rows.
+constexpr double wide_frame = 3000;
+
+/// Parts of a frame that only its ports have in common stand in rows like words in a paragraph; lines to lower rows run between the
+/// parts of upper ones. `first`: the rank of the uppermost boxes.
+void stand_in_rows(const FlatProblem& problem, const LayoutOptions& options, Ranking& r, std::uint32_t first) {
+    const std::size_t n = problem.nodes.size();
+    const auto is_box = [&](std::uint32_t v) { return problem.nodes[v].role == FlatNode::Role::box; };
+    double sum = 0;
+    bool ports = false;
+    for (std::uint32_t v = 0; v < n; ++v) {
+        ports |= !is_box(v);
+        sum += problem.nodes[v].width;
+    }
+    if (!ports || sum <= wide_frame) return;
+    std::vector<std::uint32_t> part(n);
+    std::iota(part.begin(), part.end(), 0U);
+    const auto find = [&](std::uint32_t v) {
+        while (part[v] != v) v = part[v] = part[part[v]];
+        return v;
+    };
+    for (const RankedEdge& e : r.edges) {
+        if (!is_box(e.upper) || !is_box(e.lower)) continue;
+        const std::uint32_t a = find(e.upper), b = find(e.lower);
+        part[std::max(a, b)] = std::min(a, b);
+    }
+    std::vector<std::uint32_t> boxes;
+    for (std::uint32_t v = 0; v < n; ++v)
+        if (is_box(v)) boxes.push_back(v);
+    for (std::uint32_t v : boxes) part[v] = find(v);
+    std::stable_sort(boxes.begin(), boxes.end(), [&](std::uint32_t a, std::uint32_t b) { return part[a] != part[b] ? part[a] < part[b] : r.ranks[a] < r.ranks[b]; });
+
+    struct Part {
+        std::size_t begin, end; ///< in `boxes`
+        double width = 0, height = 0;
+    };
+    std::vector<Part> parts;
+    double total = 0, area = 0;
+    for (std::size_t i = 0; i < boxes.size();) {
+        Part p{i, i};
+        while (p.end < boxes.size() && part[boxes[p.end]] == part[boxes[p.begin]]) {
+            const std::uint32_t rank = r.ranks[boxes[p.end]];
+            double across = 0, tallest = 0;
+            for (; p.end < boxes.size() && part[boxes[p.end]] == part[boxes[p.begin]] && r.ranks[boxes[p.end]] == rank; ++p.end) {
+                across += problem.nodes[boxes[p.end]].width + options.node_spacing;
+                tallest = std::max(tallest, problem.nodes[boxes[p.end]].height);
+            }
+            p.width = std::max(p.width, across);
+            p.height += tallest + options.rank_spacing;
+        }
+        total += p.width;
+        area += p.width * p.height;
+        parts.push_back(p);
+        i = p.end;
+    }
+    const double row_width = std::max(wide_frame / 2, std::sqrt(area * 1.6));
+    if (parts.size() < 4 || total <= wide_frame || total < row_width * 1.5) return;
+    std::uint32_t base = first, ranks = 0;
+    double x = 0;
+    for (const Part& p : parts) {
+        if (x > 0 && x + p.width > row_width) {
+            base += ranks;
+            x = ranks = 0;
+        }
+        const std::uint32_t top = r.ranks[boxes[p.begin]];
+        ranks = std::max(ranks, r.ranks[boxes[p.end - 1]] - top + 1);
+        for (std::size_t i = p.begin; i < p.end; ++i) r.ranks[boxes[i]] += base - top;
+        x += p.width;
+    }
+    for (std::uint32_t v = 0; v < n; ++v)
+        if (problem.nodes[v].role == FlatNode::Role::bottom_port) r.ranks[v] = base + ranks;
+    r.rank_count = *std::max_element(r.ranks.begin(), r.ranks.end()) + 1;
 }
 
 /// Number of dummies when every trunk is at most `limit` ranks long.
@@ -167,23 +243,26 @@ Ranking rank_nodes(const FlatProblem& problem, const LayoutOptions& options) {
         }
 
     // Slide nodes down where that makes edges shorter: sources always, others when more values leave than enter; and when just as many
-    // do but the readers are far, as an operator belongs to what reads it (the many small things that are made of one value).
+    // do but the readers are far, as an operator belongs to what reads it (the many small things that are made of one value). What leaves
+    // the frame stays where it is made: at the lower border such operators would make a long row.
     std::vector<std::uint32_t> nets;
     for (std::size_t i = order.size(); i-- > 0;) {
         const std::uint32_t v = order[i];
         if (problem.nodes[v].role != FlatNode::Role::box || out.begin[v] == out.begin[v + 1]) continue;
         std::uint32_t lowest = std::numeric_limits<std::uint32_t>::max();
+        bool read_inside = false;
         nets.clear();
         for (std::uint32_t k = out.begin[v]; k < out.begin[v + 1]; ++k) {
             const RankedEdge& e = r.edges[out.edge[k]];
             lowest = std::min(lowest, r.ranks[e.lower] - 1);
+            read_inside |= problem.nodes[e.lower].role == FlatNode::Role::box;
             nets.push_back(e.net);
         }
         if (lowest <= r.ranks[v]) continue;
         std::sort(nets.begin(), nets.end());
         nets.erase(std::unique(nets.begin(), nets.end()), nets.end());
         const std::size_t enter = in.begin[v + 1] - in.begin[v];
-        if (nets.size() > enter || (nets.size() == enter && lowest - r.ranks[v] >= far_below)) r.ranks[v] = lowest;
+        if (nets.size() > enter || (nets.size() == enter && read_inside && lowest - r.ranks[v] >= far_below)) r.ranks[v] = lowest;
     }
 
     // Close ranks that sliding emptied.
@@ -199,6 +278,7 @@ Ranking rank_nodes(const FlatProblem& problem, const LayoutOptions& options) {
     for (std::uint32_t& rank : r.ranks) rank = renumber[rank];
     r.rank_count = count;
 
+    stand_in_rows(problem, options, r, has_top_ports ? 1 : 0);
     take_out_long_edges(r, n, std::max(1U, options.long_edge_ranks));
     return r;
 }

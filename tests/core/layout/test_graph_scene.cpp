@@ -7,6 +7,7 @@
 #include "layout/graph_scene.h"
 #include "layout/narrow_cuts.h"
 #include "layout/scopes.h"
+#include "layout/side_by_side.h"
 
 using namespace megascope;
 
@@ -363,6 +364,133 @@ private slots:
             QVERIFY(layout);
             for (const EdgeRoute& r : layout->edges) QVERIFY(!r.against_flow);
         }
+    }
+
+    void whatStandsSideBySideIsFound() {
+        // Four of type 0 read 100; three others are read by 200, one of them is of another type. Whoever is in a set is in no other.
+        const std::vector<Surroundings> all{{0, {100}, {200}}, {0, {100}, {201}}, {0, {100}, {202}}, {0, {100}, {200}},
+                                            {0, {101}, {200}}, {0, {102}, {200}}, {1, {103}, {200}}, {0, {}, {200}}};
+        using Sets = std::vector<std::vector<std::uint32_t>>;
+        QCOMPARE(side_by_side(all, 3), (Sets{{0, 1, 2, 3}, {4, 5, 7}}));
+        QCOMPARE(side_by_side(all, 4), (Sets{{0, 1, 2, 3}}));
+        QCOMPARE(parts_of_row(20, 20), std::size_t{1});
+        QCOMPARE(parts_of_row(21, 20), std::size_t{5});   // 5 of 4 or 5
+        QCOMPARE(parts_of_row(400, 20), std::size_t{20});
+        QCOMPARE(parts_of_row(1000, 20), std::size_t{10}); // 10 of 10 of 10
+    }
+
+    void aLongRowIsOneBox() {
+        Builder b;
+        const VarId x = b.add("Host2DeviceCopy", "x", {});
+        std::vector<VarId> all;
+        for (int i = 0; i < 400; ++i) all.push_back(b.add("Elemwise", "RELU", {x}));
+        const auto s = analyse_structure(b.finish(b.add("Concat", "Concat", all)));
+        QCOMPARE(s->groups->top().size(), std::size_t{1});
+        const Group& row = s->groups->group(s->groups->top().front());
+        QCOMPARE(row.origin, Group::Origin::row);
+        QCOMPARE(row.title, std::string("Elemwise ×400"));
+        QCOMPARE(row.children.size(), std::size_t{20});
+        for (GroupId part : row.children) QCOMPARE(s->groups->group(part).oprs.size(), std::size_t{20});
+        // The first picture leaves it closed.
+        const auto expanded = default_expansion(*s, 160);
+        QCOMPARE(std::count(expanded.begin(), expanded.end(), 1), 0L);
+    }
+
+    void equalParamsOfSeveralModulesTellNothing() {
+        // The weights of PReLU are equal before training and became one constant with the name of the first.
+        Builder b;
+        VarId x = b.add("Host2DeviceCopy", "x", {});
+        const VarId w = b.constant("head.1.weight");
+        for (const char* stage : {"head", "body", "tail"}) {
+            const std::string base = stage;
+            x = b.add("Convolution", (base + ".0.Convolution").c_str(), {x, b.constant((base + ".0.weight").c_str())});
+            x = b.add("Elemwise", (base + ".1.PRELU").c_str(), {x, w});
+            x = b.add("Convolution", (base + ".2.Convolution").c_str(), {x, b.constant((base + ".2.weight").c_str())});
+            // The optimizer has taken this one's own name.
+            x = b.add("Elemwise", "FUSE_MUL_ADD3(x,head.1.weight)[7]", {x, w});
+            x = b.add("Convolution", (base + ".4.Convolution").c_str(), {x, b.constant((base + ".4.weight").c_str())});
+        }
+        const auto s = analyse_structure(b.finish(x));
+        for (const char* stage : {"head", "body", "tail"}) {
+            const Group* g = find(*s->groups, stage);
+            QVERIFY(g);
+            QCOMPARE(g->total, 5U);
+        }
+        QCOMPARE(s->groups->top().size(), std::size_t{3});
+    }
+
+    void whatIsAsLargeAsAModulesValueIsNotInIt() {
+        // Anchors are laid over a feature map whose shape they ask for: they stand together, beside the backbone.
+        Builder b;
+        VarId x = b.add("Host2DeviceCopy", "x", {});
+        std::vector<VarId> features, anchors;
+        for (int i = 0; i < 30; ++i) {
+            const std::string base = "backbone." + std::to_string(i) + ".conv";
+            x = b.add("Convolution", (base + ".Convolution").c_str(), {x, b.constant((base + ".weight").c_str())});
+            x = b.add("Elemwise", "RELU[0]", {x});
+            if (i % 10 == 9) features.push_back(x);
+        }
+        for (const VarId f : features) {
+            const VarId shape = b.add("GetVarShape", "GetVarShape[0]", {f});
+            const VarId a = b.add("Linspace", "Linspace[0]", {b.constant("const<0>[1]"), shape, shape}), c = b.add("Reshape", "Reshape[0]", {a, shape});
+            anchors.push_back(b.add("AxisAddRemove", "AddAxis[0]", {c}));
+        }
+        std::vector<VarId> boxes;
+        const VarId all = b.add("Concat", "Concat[0]", anchors);
+        for (const VarId f : features)
+            for (int i = 0; i < 9; ++i) {
+                VarId y = b.add("Elemwise", "MUL[0]", {f, all});
+                for (int k = 0; k < 3; ++k) y = b.add("Elemwise", "EXP[0]", {y});
+                boxes.push_back(y);
+            }
+        const auto graph = b.finish(b.add("Concat", "Concat[1]", boxes));
+        const auto s = analyse_structure(graph);
+        const GroupId of_anchors = s->groups->of(graph->producer(all).id);
+        QVERIFY(of_anchors.valid());
+        QCOMPARE(s->groups->group(of_anchors).total, 10U);
+        for (const VarId v : anchors) QCOMPARE(s->groups->of(graph->var(v).producer), of_anchors);
+        for (const std::string& scope : operator_scopes(*graph, s->roles)) QVERIFY(scope.empty() || scope == "backbone" || scope.starts_with("backbone."));
+        QVERIFY(operator_scopes(*graph, s->roles)[graph->var(anchors[0]).producer.index()].empty());
+    }
+
+    void callsWithOneValueStandApart() {
+        // A module that is called for every block with the same embedding: what it begins with was computed once.
+        Builder b;
+        const VarId t = b.add("Host2DeviceCopy", "t", {});
+        const VarId begun = b.add("Elemwise", "temb.0.SILU", {b.add("Elemwise", "temb.0.MUL", {t})});
+        VarId x = b.add("Host2DeviceCopy", "x", {});
+        for (int i = 0; i < 3; ++i) {
+            VarId e = b.add("MatrixMul", "temb.1.MatrixMul", {begun, b.constant("temb.1.weight")});
+            e = b.add("Elemwise", "temb.1.ADD", {e});
+            x = b.add("Elemwise", "ADD", {x, e});
+        }
+        const auto s = analyse_structure(b.finish(x));
+        std::vector<std::string> titles;
+        for (GroupId g : s->groups->top()) titles.push_back(s->groups->group(g).title);
+        QCOMPARE(titles, (std::vector<std::string>{"temb.0", "temb.1", "temb.1", "temb.1"}));
+    }
+
+    void layersOfOneKindAreOpenedTogether() {
+        // The second layer does more than the others, and yet is drawn like them.
+        Builder b;
+        VarId x = b.add("Host2DeviceCopy", "x", {});
+        for (int i = 0; i < 3; ++i) {
+            const std::string base = "net.layers." + std::to_string(i) + ".";
+            for (int k = 0; k < (i == 1 ? 6 : 3); ++k) x = b.add("Elemwise", (base + "EXP").c_str(), {x});
+            for (int k = 0; k < 3; ++k) x = b.add("Elemwise", (base + "ffn.EXP").c_str(), {x});
+        }
+        x = b.add("Elemwise", "net.EXP", {x});
+        const auto s = analyse_structure(b.finish(x));
+        const auto open = [&](std::size_t limit) {
+            const auto expanded = default_expansion(*s, limit);
+            std::vector<std::string> paths;
+            for (const Group& g : s->groups->groups())
+                if (expanded[g.id.index()]) paths.push_back(g.path);
+            return paths;
+        };
+        QCOMPARE(open(5), (std::vector<std::string>{"net", "net.layers"}));
+        QCOMPARE(open(16), (std::vector<std::string>{"net", "net.layers"})); // two of the layers would fit
+        QCOMPARE(open(17), (std::vector<std::string>{"net", "net.layers", "net.layers.0", "net.layers.1", "net.layers.2"}));
     }
 
     void firstPicturesStaySmall() {

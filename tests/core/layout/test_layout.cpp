@@ -257,6 +257,48 @@ private slots:
         QCOMPARE(few->edges[0].values, 1U);
     }
 
+    void partsOfAWideFrameStandInRows() {
+        // 200 chains of two in one frame, all fed by one operator outside it: 18,000 wide in one row.
+        LayoutInput input;
+        input.clusters.resize(1);
+        input.nodes.push_back({60, 30, -1});
+        for (std::uint32_t i = 0; i < 200; ++i) {
+            input.nodes.push_back({60, 30, 0});
+            input.nodes.push_back({60, 30, 0});
+            input.edges.push_back({0, 2 * i + 1});
+            input.edges.push_back({2 * i + 1, 2 * i + 2});
+        }
+        const auto r = run_layout(input);
+        QVERIFY(r);
+        QVERIFY2(r->bounds.width < 4000 && r->bounds.height < 4000, qPrintable(QStringLiteral("%1 x %2").arg(r->bounds.width).arg(r->bounds.height)));
+        const auto m = measure(input, *r);
+        QCOMPARE(m.overlaps, 0U);
+        QCOMPARE(m.through_boxes, 0U);
+        for (const LayoutEdge& e : input.edges)
+            if (e.from != 0) QVERIFY(std::abs(r->nodes[e.from].center_x() - r->nodes[e.to].center_x()) < 0.5); // chains stay straight
+        for (const EdgeRoute& route : r->edges) QVERIFY(!route.taken_out());
+    }
+
+    void whatLeavesAFrameStaysBesideItsPath() {
+        // A backward pass: every operator of a chain gives the next one and a gradient that leaves the frame. Gradients in a row at the
+        // lower border would make it 60 boxes wide.
+        LayoutInput input;
+        input.clusters.resize(1);
+        const std::uint32_t steps = 60;
+        for (std::uint32_t i = 0; i < 2 * steps; ++i) input.nodes.push_back({100, 30, 0});
+        input.nodes.push_back({100, 30, -1});
+        input.nodes.back().bundles = true;
+        for (std::uint32_t i = 0; i < steps; ++i) {
+            if (i + 1 < steps) input.edges.push_back({i, i + 1});
+            input.edges.push_back({i, steps + i});
+            input.edges.push_back({steps + i, 2 * steps});
+        }
+        const auto r = run_layout(input);
+        QVERIFY(r);
+        QVERIFY2(r->bounds.width < 600, qPrintable(QString::number(r->bounds.width)));
+        QCOMPARE(measure(input, *r).through_boxes, 0U);
+    }
+
     void equalInputGivesEqualOutput() {
         const LayoutInput input = layout_input(generate_graph("train", 1000));
         const auto a = run_layout(input), b = run_layout(input);
