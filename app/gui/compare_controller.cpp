@@ -22,7 +22,7 @@ namespace megascope {
 CompareController::CompareController(JobRunner* jobs, DocumentController* documents, Selection* selection, QWidget* window)
     : QObject(window), jobs_(jobs), documents_(documents), selection_(selection), window_(window), own_(new Selection(this)),
       stack_(new QStackedWidget(window)), view_(new GraphDiffView(jobs, stack_)), model_(new DifferenceTableModel(this)),
-      findLeft_(new FindPanel(view_->first())), findRight_(new FindPanel(view_->second())) {
+      findLeft_(new FindPanel(view_->first(), jobs)), findRight_(new FindPanel(view_->second(), jobs)) {
     auto* same = new EmptyState(QStringLiteral("compare"), tr("What differs between both graphs appears here."), {}, stack_);
     table_ = new TablePage(QStringLiteral("differences"), model_, own_, same, stack_);
     auto* splitter = new QSplitter(Qt::Vertical, stack_);
@@ -65,6 +65,11 @@ CompareController::CompareController(JobRunner* jobs, DocumentController* docume
     connect(view_, &GraphDiffView::picked, this, [this](Pick a, Pick b) {
         const auto& open = documents_->model();
         following_ = true;
+        // The table says what differs there, if anything does.
+        const auto index = a.opr.valid() ? view_->differenceAt(view_->first(), a.opr) : view_->differenceAt(view_->second(), b.opr);
+        const int row = index ? model_->rowOfDifference(*index) : -1;
+        if (row >= 0) table_->view()->selectRow(row);
+        else table_->view()->selectionModel()->clear();
         if (open && open->facts == left_ && !a.empty()) selection_->select(a);
         else if (open && open->facts == right_ && !b.empty()) selection_->select(b);
         following_ = false;

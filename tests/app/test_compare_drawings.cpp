@@ -1,6 +1,7 @@
 #include <QAction>
 #include <QClipboard>
 #include <QFile>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QMenuBar>
@@ -245,6 +246,8 @@ private slots:
         QTest::keyClick(finder->edit(), Qt::Key_Return);
         QCOMPARE(b->selectedOpr(), finder->found().front());
         QCOMPARE(a->selectedOpr(), finder->found().front()); // both files are the same
+        QTRY_VERIFY(window.settled());
+        QVERIFY(b->sight().contains(middleOf(b, b->selectedOpr())) && !finder->geometry().contains(middleOf(b, b->selectedOpr()))); // nor is it under the panel
         const OprId before = b->selectedOpr();
         QTest::keyClick(&window, Qt::Key_F3);
         QCOMPARE(a->selectedOpr(), finder->found()[1 % finder->found().size()]);
@@ -252,6 +255,7 @@ private slots:
         // What the selection depends on is listed there, too.
         QTest::keyClick(&window, Qt::Key_Up, Qt::ControlModifier);
         QVERIFY(std::find(finder->found().begin(), finder->found().end(), before) != finder->found().end());
+        for (const QLabel* label : finder->findChildren<QLabel*>()) QVERIFY2(label->height() >= label->heightForWidth(label->width()), qPrintable(label->text())); // whole
         QTest::keyClick(finder->edit(), Qt::Key_Escape);
         QVERIFY(!finder->isVisible() && b->hasFocus());
     }
@@ -348,6 +352,24 @@ private slots:
         QTest::mouseDClick(table->view()->viewport(), Qt::LeftButton, {}, cell);
         QTRY_VERIFY(window.settled());
         QVERIFY(seen(a) && seen(b));
+        // Clicking the box that reads the other weight chooses its row; a box without a difference chooses none.
+        const GraphDifference& least = view->differences()->list[static_cast<std::size_t>(table->model()->index(1, 0).data(TableModel::SourceRowRole).toInt())];
+        const Graph& left = *a->picture()->scene.structure->graph; // opened anew
+        const OprId reader = left.consumers(left.opr(least.a).outputs.front()).front();
+        a->centerOn(reader);
+        QTRY_VERIFY(window.settled());
+        const LayoutRect& box = a->picture()->layout.nodes[*a->nodeOf(reader)];
+        QTest::mouseClick(a, Qt::LeftButton, {}, a->toWidget({box.center_x(), box.y + 8}).toPoint());
+        QCOMPARE(a->selectedOpr(), reader);
+        QCOMPARE(table->chosenRows(), std::vector<int>{table->model()->index(1, 0).data(TableModel::SourceRowRole).toInt()});
+        const OprId input = first(a, "Host2DeviceCopy");
+        a->centerOn(input);
+        QTRY_VERIFY(window.settled());
+        QTest::mouseClick(a, Qt::LeftButton, {}, middleOf(a, input));
+        QCOMPARE(a->selectedOpr(), input);
+        QVERIFY(table->chosenRows().empty());
+        view->select(a, Pick::of(weight));
+        QTRY_VERIFY(window.settled());
         // The box that reads the weight tells of it.
         QVERIFY2(a->toolTipAt(middleOf(a, weight)).contains("|left − right| 2"), qPrintable(a->toolTipAt(middleOf(a, weight))));
     }

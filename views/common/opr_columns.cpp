@@ -236,8 +236,10 @@ QString columnText(double value, const QString& unit) {
 }
 
 QString columnExact(double value, const QString& unit) {
-    if (unit == QLatin1String("%")) return QString::number(value * 100, 'g', 15) + QStringLiteral(" %");
-    return QString::number(value, 'g', 15) + (unit.isEmpty() ? QString() : QLatin1Char(' ') + unit);
+    // Counts are exact up to 2^53; what was measured is a sum or a product of rounded numbers, whose last digits are noise.
+    const int digits = value == std::floor(value) ? 15 : 12;
+    if (unit == QLatin1String("%")) return QString::number(value * 100, 'g', 12) + QStringLiteral(" %");
+    return QString::number(value, 'g', digits) + (unit.isEmpty() ? QString() : QLatin1Char(' ') + unit);
 }
 
 } // namespace megascope

@@ -89,8 +89,9 @@ FindPanel::FindPanel(GraphView* view, JobRunner* jobs)
     auto* top = new QHBoxLayout;
     top->addWidget(edit_, 1);
     top->addWidget(button(QStringLiteral("✕"), tr("Close (Esc)"), &FindPanel::close));
+    count_->setWordWrap(true); // what a path says is longer than a line
     auto* bar = new QHBoxLayout;
-    bar->addWidget(count_, 1);
+    bar->addStretch(1);
     bar->addWidget(button(tr("Previous"), tr("The hit before (Shift+F3)"), &FindPanel::previous));
     bar->addWidget(button(tr("Next"), tr("The next hit (F3, Enter)"), &FindPanel::next));
     bar->addWidget(all_);
@@ -100,6 +101,7 @@ FindPanel::FindPanel(GraphView* view, JobRunner* jobs)
     layout->setContentsMargins(8, 8, 8, 8);
     layout->setSpacing(4);
     layout->addLayout(top);
+    layout->addWidget(count_);
     layout->addLayout(bar);
     layout->addWidget(list_, 1);
     edit_->installEventFilter(this);
@@ -240,9 +242,11 @@ void FindPanel::showResult(const QString& sentence) {
 void FindPanel::place() {
     const int width = std::min(view_->width() - 24, fontMetrics().averageCharWidth() * 62);
     const int rows = std::min(model_->rowCount(), 10);
-    const int list = rows > 0 ? rows * std::max(1, list_->sizeHintForRow(0)) + 8 : 0;
-    const int base = edit_->sizeHint().height() + isolate_->sizeHint().height() + 24;
-    setGeometry(12, 12, width, std::min(base + list, view_->height() - 24));
+    const int row = rows > 0 ? std::max(1, list_->sizeHintForRow(0)) : 0;
+    const int list = rows > 0 ? rows * row + 8 : 0;
+    const int base = edit_->sizeHint().height() + count_->heightForWidth(width - 16) + isolate_->sizeHint().height() + 28;
+    // What is found shows beside or below it: a low view keeps its lower half.
+    setGeometry(12, 12, width, std::min({base + list, std::max(base + 3 * row, view_->height() / 2), view_->height() - 24}));
 }
 
 void FindPanel::next() {

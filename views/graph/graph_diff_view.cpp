@@ -98,6 +98,9 @@ GraphDiffView::GraphDiffView(JobRunner* jobs, QWidget* parent)
 void GraphDiffView::connectSide(GraphView* view) {
     const auto pick = [this, view](Pick here) {
         select(view, here);
+        // The walk through the differences goes on from here.
+        if (const auto index = here.opr.valid() ? differenceAt(view, here.opr) : std::nullopt) say(*index);
+        else summary_->setText(summary());
         Pick there;
         if (here.opr.valid()) there.opr = counterpart(view, here.opr);
         else if (const GraphCounterparts* known = counterparts(view)) there.var = known->of(here.var);
@@ -277,16 +280,20 @@ void GraphDiffView::walk(int step) {
 
 void GraphDiffView::showDifference(std::size_t index) {
     if (!differences_ || index >= differences_->list.size()) return;
-    const bool again = at_ == static_cast<std::ptrdiff_t>(index);
-    at_ = static_cast<std::ptrdiff_t>(index);
     const GraphDifference& d = differences_->list[index];
     select(d.a.valid() ? a_ : b_, Pick::of(d.a.valid() ? d.a : d.b));
+    say(index);
+    emit differenceShown(index);
+}
+
+void GraphDiffView::say(std::size_t index) {
+    at_ = static_cast<std::ptrdiff_t>(index);
+    const GraphDifference& d = differences_->list[index];
     QString what;
     for (const std::string& line : d.details) what += (what.isEmpty() ? QString() : QStringLiteral("; ")) + QString::fromStdString(line);
     if (what.isEmpty()) what = d.b.valid() ? tr("only on the right") : tr("only on the left");
     summary_->setText(tr("%1 of %2: %3").arg(at_ + 1).arg(differences_->list.size()).arg(what));
     summary_->setToolTip(what);
-    if (!again) emit differenceShown(index);
 }
 
 void GraphDiffView::setMovesTogether(bool on) {
@@ -378,6 +385,18 @@ void GraphDiffView::setHoverLines(GraphView::HoverLines a, GraphView::HoverLines
 const GraphDifference* GraphDiffView::differenceOf(const GraphView* view, OprId opr) const {
     const std::int32_t index = (view == a_ ? difference_of_a_ : difference_of_b_)[opr.index()];
     return index < 0 ? nullptr : &differences_->list[static_cast<std::size_t>(index)];
+}
+
+std::optional<std::size_t> GraphDiffView::differenceAt(const GraphView* side, OprId opr) const {
+    if (!differences_ || !opr.valid()) return std::nullopt;
+    const std::vector<std::int32_t>& of = side == a_ ? difference_of_a_ : difference_of_b_;
+    const Graph& graph = side == a_ ? *graph_a_ : *graph_b_;
+    if (of[opr.index()] >= 0) return static_cast<std::size_t>(of[opr.index()]);
+    for (const VarId in : graph.opr(opr).inputs) {
+        const Opr& constant = graph.opr(graph.var(in).producer);
+        if (constant.inputs.empty() && of[constant.id.index()] >= 0) return static_cast<std::size_t>(of[constant.id.index()]);
+    }
+    return std::nullopt;
 }
 
 TooltipLines GraphDiffView::hoverLines(const GraphView* view, const std::vector<OprId>& oprs) const {

@@ -49,6 +49,8 @@ public:
     [[nodiscard]] bool movesTogether() const { return together_; }
     /// The side that was touched last: the other one follows it.
     [[nodiscard]] GraphView* leader() const { return leader_; }
+    /// The difference at an operator of one side, or at one of the constants that it reads; nothing where all is the same.
+    [[nodiscard]] std::optional<std::size_t> differenceAt(const GraphView* side, OprId opr) const;
     /// What was picked last on the leading side (the producer of a var); invalid: nothing.
     [[nodiscard]] OprId current() const;
     /// What is selected there: several, that one, or none.
@@ -96,6 +98,8 @@ private:
     [[nodiscard]] const GraphCounterparts* counterparts(const GraphView* view);
     [[nodiscard]] OprId counterpart(const GraphView* view, OprId opr) const;
     void showPick(Pick pick);
+    /// Names a difference in the line above.
+    void say(std::size_t index);
     void connectSide(GraphView* view);
     [[nodiscard]] TooltipLines hoverLines(const GraphView* view, const std::vector<OprId>& oprs) const;
     [[nodiscard]] const GraphDifference* differenceOf(const GraphView* view, OprId opr) const;

@@ -276,6 +276,8 @@ private:
     [[nodiscard]] QPoint besideSelection() const;
     [[nodiscard]] GraphTransform fitting() const;
     [[nodiscard]] bool mapHasRoom() const;
+    /// Where a panel lies over the drawing; empty without one.
+    [[nodiscard]] QRectF covered() const;
     [[nodiscard]] QRect mapPlace() const;
     [[nodiscard]] bool mapShownAt(const GraphTransform& transform) const;
     void sightChanged(const QRect& before);

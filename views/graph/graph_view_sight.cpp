@@ -162,7 +162,14 @@ void GraphView::placeMinimap() {
 bool GraphView::inSight(const LayoutRect& r) const {
     const QRectF device = transform_.to_device(r);
     if (!QRectF(sight()).adjusted(margin, margin, -margin, -margin).contains(device)) return false;
+    if (covered().intersects(device)) return false;
     return !mapShownAt(transform_) || !QRectF(mapPlace()).intersects(device);
+}
+
+QRectF GraphView::covered() const {
+    for (const QObject* child : children())
+        if (const auto* panel = qobject_cast<const QWidget*>(child); panel && panel != bar_ && panel != minimap_ && !panel->isWindow() && !panel->isHidden()) return panel->geometry();
+    return {};
 }
 
 GraphTransform GraphView::around(const LayoutRect& r, double scale) const {
@@ -171,11 +178,19 @@ GraphTransform GraphView::around(const LayoutRect& r, double scale) const {
     t.scale = scale;
     t.x = r.center_x() - view.width() / t.scale / 2;
     t.y = r.center_y() - view.height() / t.scale / 2;
-    if (!mapShownAt(t)) return t;
-    const QRectF map = QRectF(mapPlace()).adjusted(-map_margin, 0, 0, map_margin), device = t.to_device(r);
-    if (!map.intersects(device)) return t;
-    if (device.width() <= map.left() - margin) t.x += (device.right() - map.left()) / scale;
-    else if (device.height() <= view.height() - margin - map.bottom()) t.y -= (map.bottom() - device.top()) / scale;
+    const QRectF map = mapShownAt(t) ? QRectF(mapPlace()).adjusted(-map_margin, 0, 0, map_margin) : QRectF(view.right(), 0, 0, 0);
+    QRectF device = t.to_device(r);
+    if (map.intersects(device)) {
+        if (device.width() <= map.left() - margin) t.x += (device.right() - map.left()) / scale;
+        else if (device.height() <= view.height() - margin - map.bottom()) t.y -= (map.bottom() - device.top()) / scale;
+        device = t.to_device(r);
+    }
+    // A panel in the left corner: beside it where there is room, else below.
+    const QRectF panel = covered().adjusted(0, 0, map_margin, map_margin);
+    if (!covered().isEmpty() && panel.intersects(device)) {
+        if (device.width() <= map.left() - panel.right()) t.x += (device.center().x() - (panel.right() + map.left()) / 2) / scale;
+        else if (device.height() <= view.height() - map_margin - panel.bottom()) t.y -= (panel.bottom() - device.top()) / scale;
+    }
     return t;
 }
 
