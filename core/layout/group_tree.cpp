@@ -1,10 +1,12 @@
 #include "layout/group_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
-#include <set>
+#include <queue>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -357,41 +359,62 @@ private:
         const std::vector<std::vector<Unit>> levels = units_of_levels();
         std::vector<std::uint8_t> is_output(graph_.vars().size(), 0);
         for (const GraphOutput& output : graph_.outputs()) is_output[output.var.index()] = 1;
+        // Neighbours by number: operators of other levels, what leaves the graph, units of the level.
+        const std::size_t left = graph_.oprs().size();
+        std::vector<std::uint32_t> read_by(2 * left + 1, 0), made_from = read_by; // how many operators of the level have it above or below
         for (std::size_t i = 0; i < levels.size(); ++i) {
             if (levels[i].size() < 2 * row) continue;
             const GroupId parent = i + 1 == levels.size() ? GroupId() : GroupId(i);
             const auto unit_of = unit_finder(levels[i]);
             const auto neighbour = [&](OprId id) {
                 const auto unit = unit_of(id);
-                return unit ? *unit : static_cast<std::uint32_t>(levels[i].size()) + 1 + id.value();
+                return unit ? static_cast<std::uint32_t>(left + 1 + *unit) : id.value();
             };
-            std::unordered_map<std::string_view, std::uint32_t> types;
             std::vector<Unit> loose;
-            std::vector<Surroundings> around;
-            const auto once = [](std::vector<std::uint32_t>& list) {
-                std::sort(list.begin(), list.end());
-                list.erase(std::unique(list.begin(), list.end()), list.end());
+            std::vector<std::uint32_t> producers, readers; // of all loose operators, one after the other
+            std::vector<std::array<std::size_t, 2>> ends;
+            const auto once = [](std::vector<std::uint32_t>& list, std::size_t from, std::vector<std::uint32_t>& count) {
+                std::sort(list.begin() + static_cast<long>(from), list.end());
+                list.erase(std::unique(list.begin() + static_cast<long>(from), list.end()), list.end());
+                for (std::size_t k = from; k < list.size(); ++k) ++count[list[k]];
             };
             for (const Unit& u : levels[i]) {
                 if (u.group.valid()) continue;
                 const Opr& o = graph_.opr(u.opr);
-                Surroundings s;
-                s.type = types.try_emplace(o.type, static_cast<std::uint32_t>(types.size())).first->second;
+                const std::array<std::size_t, 2> begins = {producers.size(), readers.size()};
                 for (VarId v : o.inputs)
-                    if (const OprId p = graph_.var(v).producer; counts(p)) s.producers.push_back(neighbour(p));
+                    if (const OprId p = graph_.var(v).producer; counts(p)) producers.push_back(neighbour(p));
                 for (VarId v : o.outputs) {
-                    if (is_output[v.index()]) s.readers.push_back(static_cast<std::uint32_t>(levels[i].size()));
+                    if (is_output[v.index()]) readers.push_back(static_cast<std::uint32_t>(left));
                     for (OprId r : graph_.consumers(v))
-                        if (counts(r)) s.readers.push_back(neighbour(r));
+                        if (counts(r)) readers.push_back(neighbour(r));
                 }
-                once(s.producers);
-                once(s.readers);
+                once(producers, begins[0], read_by);
+                once(readers, begins[1], made_from);
                 loose.push_back(u);
+                ends.push_back({producers.size(), readers.size()});
+            }
+            // Nearly all operators have a neighbour that too few others share.
+            std::unordered_map<std::string_view, std::uint32_t> types;
+            std::vector<Unit> candidates;
+            std::vector<Surroundings> around;
+            for (std::size_t k = 0; k < loose.size(); ++k) {
+                const std::array<std::size_t, 2> begins = k == 0 ? std::array<std::size_t, 2>{} : ends[k - 1];
+                const std::span above(producers.begin() + static_cast<long>(begins[0]), producers.begin() + static_cast<long>(ends[k][0]));
+                const std::span below(readers.begin() + static_cast<long>(begins[1]), readers.begin() + static_cast<long>(ends[k][1]));
+                Surroundings s;
+                if (std::ranges::all_of(above, [&](std::uint32_t n) { return read_by[n] >= row; })) s.producers.assign(above.begin(), above.end());
+                if (std::ranges::all_of(below, [&](std::uint32_t n) { return made_from[n] >= row; })) s.readers.assign(below.begin(), below.end());
+                if (s.producers.empty() && s.readers.empty()) continue;
+                s.type = types.try_emplace(graph_.opr(loose[k].opr).type, static_cast<std::uint32_t>(types.size())).first->second;
+                candidates.push_back(loose[k]);
                 around.push_back(std::move(s));
             }
+            for (std::uint32_t n : producers) read_by[n] = 0;
+            for (std::uint32_t n : readers) made_from[n] = 0;
             for (const std::vector<std::uint32_t>& set : side_by_side(std::move(around), row)) {
                 std::vector<Unit> members;
-                for (std::uint32_t k : set) members.push_back(loose[k]);
+                for (std::uint32_t k : set) members.push_back(candidates[k]);
                 in_parts(wrap(parent, Group::Origin::row, members), members);
             }
         }
@@ -459,25 +482,30 @@ private:
         }
         // Inputs are greatest, so that they stand directly before their first reader; then loose ones, then later ones.
         const auto importance = [&](std::uint32_t i) { return units[i].group.valid() ? 0 : producers[i].empty() ? 2 : 1; };
-        std::set<std::pair<int, std::uint32_t>> ready;
-        std::set<std::uint32_t> waiting;
+        std::priority_queue<std::pair<int, std::uint32_t>> ready;
+        std::vector<std::uint8_t> waits(units.size(), 0);
         for (std::uint32_t i = 0; i < units.size(); ++i) {
             if (readers[i] == 0) ready.emplace(importance(i), i);
-            else waiting.insert(i);
+            else waits[i] = 1;
         }
         std::vector<Unit> sorted;
+        std::size_t last = units.size(); // nothing from here on waits
         while (sorted.size() < units.size()) {
             std::uint32_t next = 0;
             if (!ready.empty()) {
-                next = std::prev(ready.end())->second;
-                ready.erase(std::prev(ready.end()));
+                next = ready.top().second;
+                ready.pop();
             } else {
-                next = *std::prev(waiting.end());
-                waiting.erase(next);
+                while (!waits[last - 1]) --last;
+                next = static_cast<std::uint32_t>(last - 1);
+                waits[next] = 0;
             }
             sorted.push_back(units[next]);
             for (std::uint32_t p : producers[next])
-                if (--readers[p] == 0 && waiting.erase(p)) ready.emplace(importance(p), p);
+                if (--readers[p] == 0 && waits[p]) {
+                    waits[p] = 0;
+                    ready.emplace(importance(p), p);
+                }
         }
         units.assign(sorted.rbegin(), sorted.rend());
     }
