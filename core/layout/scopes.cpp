@@ -155,20 +155,24 @@ std::vector<std::string> operator_scopes(const Graph& graph, const std::vector<O
     const auto look_around = [&] {
         above.assign(oprs.size(), {});
         below.assign(oprs.size(), {});
-        for (const Opr& o : oprs)
+        for (const Opr& o : oprs) {
+            if (!is_forward(o.id)) continue; // gradients and updates get their places from what they belong to
             for (VarId v : o.inputs) {
                 const OprId p = graph.var(v).producer;
                 if (roles[p.index()] == OprRole::constant || roles[p.index()] == OprRole::input || !is_forward(p) || by_shape_only(p, o.id)) continue;
                 if (is_module(p)) above[o.id.index()].add(static_cast<std::uint32_t>(oprs.size() - p.index()), scopes[p.index()]);
                 else above[o.id.index()].add(above[p.index()]);
             }
-        for (std::size_t i = oprs.size(); i-- > 0;)
+        }
+        for (std::size_t i = oprs.size(); i-- > 0;) {
+            if (!is_forward(oprs[i].id)) continue;
             for (VarId v : oprs[i].outputs)
                 for (OprId r : graph.consumers(v)) {
                     if (!is_forward(r) || by_shape_only(oprs[i].id, r)) continue;
                     if (is_module(r)) below[i].add(r.value(), scopes[r.index()]);
                     else below[i].add(below[r.index()]);
                 }
+        }
     };
     look_around();
     std::size_t settled = 0;
