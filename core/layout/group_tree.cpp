@@ -31,7 +31,7 @@ public:
     std::shared_ptr<const GroupTree> run() {
         const auto oprs = graph_.oprs();
         tree_->of_.resize(oprs.size());
-        const std::vector<std::string> scopes = operator_scopes(graph_, roles_);
+        scopes_ = operator_scopes(graph_, roles_);
         parts_.resize(oprs.size());
         mark_.assign(oprs.size(), 0);
         set_.resize(oprs.size());
@@ -43,7 +43,7 @@ public:
                                       const OprId p = graph_.var(v).producer;
                                       return !counts(p) || free_[p.index()];
                                   });
-            std::string_view rest = scopes[o.id.index()];
+            std::string_view rest = scopes_[o.id.index()];
             while (!rest.empty()) {
                 const auto dot = rest.find('.');
                 parts_[o.id.index()].emplace_back(rest.substr(0, dot));
@@ -674,7 +674,8 @@ private:
     const Graph& graph_;
     const std::vector<OprRole>& roles_;
     std::shared_ptr<GroupTree> tree_ = std::make_shared<GroupTree>();
-    std::vector<std::vector<std::string>> parts_; ///< per operator: its scope in parts
+    std::vector<std::string> scopes_;                  ///< per operator
+    std::vector<std::vector<std::string_view>> parts_; ///< per operator: its scope in parts
     std::vector<std::uint8_t> free_;              ///< per operator: made of constants and shapes alone
     std::vector<std::uint32_t> mark_, set_;       ///< per operator, valid where `mark_` is the current stamp
     std::uint32_t stamp_ = 0;
