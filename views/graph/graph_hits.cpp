@@ -15,15 +15,10 @@ double distance_to_segment(LayoutPoint p, LayoutPoint a, LayoutPoint b) {
     return std::hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
 }
 
-double distance_to_route(const LayoutResult& layout, std::uint32_t edge, LayoutPoint p) {
-    const auto points = layout.route(edge);
-    const std::uint32_t second = layout.edges[edge].second;
+double distance_to_piece(const GraphPicture& picture, const EdgePiece& piece, LayoutPoint p) {
+    const auto points = picture.layout.route(piece.edge);
     double best = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i + 3 < points.size(); i += 3) {
-        if (second != 0 && i + 1 == second) {
-            i -= 2;
-            continue;
-        }
+    for (std::size_t i = piece.begin; i < piece.end; i += 3) {
         LayoutPoint last = points[i];
         constexpr int steps = 8;
         for (int k = 1; k <= steps; ++k) {
@@ -61,11 +56,11 @@ GraphHit hit_test(const GraphPicture& p, LayoutPoint point, double tolerance) {
         return hit;
     }
     double nearest = tolerance;
-    p.edge_index.query(at.grown(tolerance), [&](std::uint32_t e) {
-        const double d = distance_to_route(p.layout, e, point);
+    p.piece_index.query(at.grown(tolerance), [&](std::uint32_t i) {
+        const double d = distance_to_piece(p, p.edge_pieces[i], point);
         if (d <= nearest) {
             nearest = d;
-            hit.edge = e;
+            hit.edge = p.edge_pieces[i].edge;
         }
     });
     if (!hit.edge) // the text of a line stands for it

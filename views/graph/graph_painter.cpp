@@ -152,7 +152,7 @@ double GraphPainter::edge_width(std::uint32_t edge) const {
 
 void GraphPainter::edges(QPainter& painter) {
     std::vector<std::uint32_t> list;
-    p_.edge_index.query(visible_, [&](std::uint32_t e) { list.push_back(e); });
+    p_.piece_index.query(visible_, [&](std::uint32_t i) { list.push_back(i); });
     std::sort(list.begin(), list.end());
     // Batches by look, the strong ones last.
     enum { faint, plain, up, down, strong, batch_count };
@@ -181,14 +181,14 @@ void GraphPainter::edges(QPainter& painter) {
     const bool coarse = t_.scale < 0.25;
     const double left = area_.left(), right = area_.right(), top = area_.top(), bottom = area_.bottom();
     std::vector<std::pair<std::uint32_t, int>> marks;
-    std::unordered_map<std::uint32_t, int> drawn; // first points of bundles -> strongest look so far
-    for (const std::uint32_t e : list) {
+    std::unordered_map<std::uint32_t, int> drawn; // first points of bundles' pieces -> strongest look so far
+    for (const std::uint32_t piece : list) {
         if (!step()) return;
+        const auto [e, begin, end] = p_.edge_pieces[piece];
         const EdgeRoute& route = p_.layout.edges[e];
-        if (route.count == 0) continue;
         const int kind = batch_of(e);
         if (route.values > 1) {
-            const auto [it, fresh] = drawn.try_emplace(route.first, kind);
+            const auto [it, fresh] = drawn.try_emplace(route.first + begin, kind);
             if (!fresh && kind <= it->second) continue;
             it->second = kind;
         }
@@ -199,11 +199,7 @@ void GraphPainter::edges(QPainter& painter) {
         QPainterPath& path = own_width ? own : batch.path;
         QList<QLineF>& lines = own_width ? own_lines : batch.lines;
         const auto points = p_.layout.route(e);
-        for (std::size_t i = 0; i + 3 < points.size(); i += 3) {
-            if (route.second != 0 && i + 1 == route.second) {
-                i -= 2; // the gap of an edge that was taken out: go on with the first point of its second part
-                continue;
-            }
+        for (std::size_t i = begin; i < end; i += 3) {
             const QPointF a = t_.to_device(points[i]), d = t_.to_device(points[i + 3]);
             if (std::max(a.y(), d.y()) < top || std::min(a.y(), d.y()) > bottom || std::max(a.x(), d.x()) < left || std::min(a.x(), d.x()) > right)
                 continue;
@@ -227,7 +223,7 @@ void GraphPainter::edges(QPainter& painter) {
             painter.drawPath(own);
             painter.drawLines(own_lines);
         }
-        if (t_.scale >= 0.2) marks.emplace_back(e, kind);
+        if (t_.scale >= 0.2 && (marks.empty() || marks.back() != std::pair(e, kind))) marks.emplace_back(e, kind);
     }
     painter.setBrush(Qt::NoBrush);
     for (LineBatch& b : batches) {

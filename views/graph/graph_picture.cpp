@@ -243,6 +243,28 @@ LayoutRect route_bounds(std::span<const LayoutPoint> points) {
     return {left, top, right - left, bottom - top};
 }
 
+void GraphPicture::cut_edges() {
+    constexpr std::uint32_t longest = 3 * 8; // eight curves
+    std::vector<LayoutRect> bounds;
+    bounds.reserve(layout.edges.size());
+    edge_pieces.reserve(layout.edges.size());
+    const auto cut = [&](std::uint32_t edge, std::uint32_t begin, std::uint32_t end) {
+        while (begin + 3 <= end) {
+            const std::uint32_t to = std::min(begin + longest, end);
+            edge_pieces.push_back({edge, begin, to});
+            bounds.push_back(route_bounds(layout.route(edge).subspan(begin, to - begin + 1)));
+            begin = to;
+        }
+    };
+    for (std::uint32_t e = 0; e < layout.edges.size(); ++e) {
+        const EdgeRoute& route = layout.edges[e];
+        if (route.count == 0) continue;
+        cut(e, 0, (route.taken_out() ? route.second : route.count) - 1);
+        if (route.taken_out()) cut(e, route.second, route.count - 1);
+    }
+    piece_index = SpatialIndex(bounds);
+}
+
 void GraphPicture::connect_edges() {
     const std::size_t n = scene.nodes.size();
     out_begin_.assign(n + 1, 0);
@@ -281,10 +303,8 @@ Expected<std::shared_ptr<const GraphPicture>> make_picture(const PictureRequest&
     if (!layout) return forward(std::move(layout).error());
     picture->layout = std::move(*layout);
     picture->connect_edges();
-    picture->edge_bounds.reserve(picture->scene.edges.size());
-    for (std::size_t e = 0; e < picture->scene.edges.size(); ++e) picture->edge_bounds.push_back(route_bounds(picture->layout.route(e)));
     picture->node_index = SpatialIndex(picture->layout.nodes);
-    picture->edge_index = SpatialIndex(picture->edge_bounds);
+    picture->cut_edges();
     picture->frame_index = SpatialIndex(picture->layout.clusters);
     picture->density = DensityPyramid(picture->layout.nodes);
     if (request.edge_texts.any()) {

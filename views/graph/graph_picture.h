@@ -68,6 +68,12 @@ struct EdgeLabel {
     bool on_lines = false; ///< it lies on its own line or on others
 };
 
+/// A stretch of an edge's route: its points from `begin` to `end`, counted from the route's first, 1 + 3k of them. A way past thousands of
+/// boxes is looked at where it is in sight, not all along. No piece reaches over the gap of an edge that was taken out.
+struct EdgePiece {
+    std::uint32_t edge = 0, begin = 0, end = 0;
+};
+
 /// A laid out graph with everything that painting and hit tests need. Immutable; made by a job, painted by the GUI thread.
 struct GraphPicture {
     GraphScene scene;
@@ -77,10 +83,10 @@ struct GraphPicture {
     std::vector<QString> pill_texts;    ///< parallel to scene.pills
     std::vector<LayoutRect> pill_rects; ///< relative to the node's top left corner; empty = no room, counted in the last one
     std::vector<QString> frame_titles;  ///< parallel to scene.frames
-    std::vector<LayoutRect> edge_bounds;
+    std::vector<EdgePiece> edge_pieces; ///< all edges, edge by edge
     std::vector<EdgeLabel> edge_labels; ///< one a value, as far as there is room; none lies on a box or on another label
     SpatialIndex label_index;           ///< of their rectangles
-    SpatialIndex node_index, edge_index, frame_index;
+    SpatialIndex node_index, piece_index, frame_index;
     DensityPyramid density;
 
     [[nodiscard]] std::span<const std::uint32_t> out_edges(std::uint32_t node) const { return list(out_, out_begin_, node); }
@@ -91,6 +97,7 @@ private:
     friend Expected<std::shared_ptr<const GraphPicture>> make_picture(const PictureRequest&, const GraphFonts&, const CancelToken&,
                                                                       const Progress&);
     void connect_edges();
+    void cut_edges();
     static std::span<const std::uint32_t> list(const std::vector<std::uint32_t>& items, const std::vector<std::uint32_t>& begin,
                                                std::uint32_t node) {
         return std::span(items).subspan(begin[node], begin[node + 1] - begin[node]);

@@ -27,9 +27,10 @@ public:
 
     Expected<void> write() {
         p_.frame_index.query(area_, [&](std::uint32_t i) { frames_.push_back(i); });
-        p_.edge_index.query(area_, [&](std::uint32_t i) { edges_.push_back(i); });
+        p_.piece_index.query(area_, [&](std::uint32_t i) { edges_.push_back(p_.edge_pieces[i].edge); });
         p_.node_index.query(area_, [&](std::uint32_t i) { boxes_.push_back(i); });
         for (auto* list : {&frames_, &edges_, &boxes_}) std::sort(list->begin(), list->end());
+        edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
         total_ = frames_.size() + edges_.size() + boxes_.size();
 
         head();
