@@ -21,7 +21,7 @@ shot() { # shot NAME ARGUMENTS...
 
 shot window --size 1440x900 --theme light --run "$sample"
 shot window-dark --size 1440x900 --theme dark --run "$sample"
-shot opened --size 1280x800 --theme light --select conv "$sample"
+shot opened --size 1280x800 --theme light --select maxpool.Pooling "$sample"
 shot timeline --size 1440x900 --theme light --view timeline "$root/tests/data/profile/lenet_lar_profile.json"
 shot flame --size 1440x900 --theme light --view flame "$root/tests/data/profile/lenet_lar_profile.json"
 shot memory --size 1440x900 --theme light --view memory "$sample"
