@@ -35,14 +35,10 @@ public:
         parts_.resize(oprs.size());
         mark_.assign(oprs.size(), 0);
         set_.resize(oprs.size());
-        free_.assign(oprs.size(), 0);
+        free_ = made_of_constants(graph_, roles_);
         std::vector<OprId> all;
         for (const Opr& o : oprs) {
             if (!counts(o.id)) continue;
-            free_[o.id.index()] = roles_[o.id.index()] == OprRole::compute && std::all_of(o.inputs.begin(), o.inputs.end(), [&](VarId v) {
-                                      const OprId p = graph_.var(v).producer;
-                                      return !counts(p) || free_[p.index()];
-                                  });
             std::string_view rest = scopes_[o.id.index()];
             while (!rest.empty()) {
                 const auto dot = rest.find('.');

@@ -53,4 +53,14 @@ std::vector<OprRole> opr_roles(const Graph& graph) {
     return roles;
 }
 
+std::vector<std::uint8_t> made_of_constants(const Graph& graph, const std::vector<OprRole>& roles) {
+    std::vector<std::uint8_t> made(graph.oprs().size(), 0);
+    for (const Opr& o : graph.oprs())
+        made[o.id.index()] = roles[o.id.index()] == OprRole::compute && std::all_of(o.inputs.begin(), o.inputs.end(), [&](VarId v) {
+                                 const OprId p = graph.var(v).producer;
+                                 return roles[p.index()] == OprRole::constant || roles[p.index()] == OprRole::shape || made[p.index()];
+                             });
+    return made;
+}
+
 } // namespace megascope

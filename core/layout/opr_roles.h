@@ -19,4 +19,8 @@ enum class OprRole : std::uint8_t {
 /// Linear; any thread.
 [[nodiscard]] std::vector<OprRole> opr_roles(const Graph& graph);
 
+/// Per operator: does it compute, and is it made of constants and shapes alone (anchors, grids, masks)? `roles` are the graph's.
+/// Linear; any thread.
+[[nodiscard]] std::vector<std::uint8_t> made_of_constants(const Graph& graph, const std::vector<OprRole>& roles);
+
 } // namespace megascope

@@ -230,12 +230,7 @@ std::vector<std::string> operator_scopes(const Graph& graph, const std::vector<O
                 if (is_forward(r) && (through_shapes || !by_shape_only(o.id, r))) readers = joined(readers, Common(scopes[r.index()]));
         return readers;
     };
-    std::vector<std::uint8_t> from_nothing(oprs.size(), 0); // made of constants and shapes alone
-    for (const Opr& o : oprs)
-        from_nothing[o.id.index()] = roles[o.id.index()] == OprRole::compute && std::all_of(o.inputs.begin(), o.inputs.end(), [&](VarId v) {
-                                         const OprId p = graph.var(v).producer;
-                                         return roles[p.index()] == OprRole::constant || roles[p.index()] == OprRole::shape || from_nothing[p.index()];
-                                     });
+    const std::vector<std::uint8_t> from_nothing = made_of_constants(graph, roles);
     // Plain names: inside a module only when both sides lie in it, or when it is made of constants for that module.
     for (std::size_t i = oprs.size(); i-- > 0;) {
         if (!wanted(i, Naming::plain)) continue;
