@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "views/common/job_slot.h"
 #include "views/common/number_text.h"
 #include "views/common/visible_text.h"
 #include "views/common/theme.h"
@@ -21,14 +22,9 @@ namespace {
 
 constexpr int laneWidth = 8;
 
-QString nextSlot() {
-    static int counter = 0;
-    return QStringLiteral("execution order %1").arg(++counter);
-}
-
 } // namespace
 
-ExecutionOrderView::ExecutionOrderView(JobRunner* jobs, QWidget* parent) : QAbstractScrollArea(parent), jobs_(jobs), slot_(nextSlot()) {
+ExecutionOrderView::ExecutionOrderView(JobRunner* jobs, QWidget* parent) : QAbstractScrollArea(parent), jobs_(jobs), slot_(ownSlot(QStringLiteral("execution order"))) {
     setFrameShape(QFrame::NoFrame);
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Execution order"));

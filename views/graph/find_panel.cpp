@@ -17,20 +17,12 @@
 
 #include "views/common/icon.h"
 #include "views/common/job_runner.h"
+#include "views/common/job_slot.h"
 #include "views/common/number_text.h"
 #include "views/common/visible_text.h"
 #include "views/graph/graph_view.h"
 
 namespace megascope {
-
-namespace {
-
-QString nextSlot() {
-    static int counter = 0;
-    return QStringLiteral("graph search %1").arg(++counter);
-}
-
-} // namespace
 
 void FoundModel::setFound(std::shared_ptr<const GraphFacts> facts, std::vector<OprId> found) {
     beginResetModel();
@@ -52,7 +44,7 @@ QVariant FoundModel::data(const QModelIndex& index, int role) const {
 }
 
 FindPanel::FindPanel(GraphView* view, JobRunner* jobs)
-    : QFrame(view), view_(view), jobs_(jobs ? jobs : new JobRunner(this)), slot_(nextSlot()), model_(new FoundModel(this)), edit_(new QLineEdit(this)), count_(new QLabel(this)), list_(new QListView(this)),
+    : QFrame(view), view_(view), jobs_(jobs ? jobs : new JobRunner(this)), slot_(ownSlot(QStringLiteral("graph search"))), model_(new FoundModel(this)), edit_(new QLineEdit(this)), count_(new QLabel(this)), list_(new QListView(this)),
       isolate_(new QToolButton(this)) {
     setObjectName(QStringLiteral("findPanel"));
     setFrameShape(QFrame::StyledPanel);

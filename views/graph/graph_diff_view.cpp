@@ -13,6 +13,7 @@
 
 #include "views/common/error_bar.h"
 #include "views/common/job_runner.h"
+#include "views/common/job_slot.h"
 #include "views/common/number_text.h"
 #include "views/common/selected_set.h"
 #include "views/common/theme.h"
@@ -22,11 +23,6 @@
 namespace megascope {
 
 namespace {
-
-QString next_slot() {
-    static int counter = 0;
-    return QStringLiteral("graph diff %1").arg(++counter);
-}
 
 const QString byKind = QStringLiteral("kind");
 const QString byWeights = QStringLiteral("weights");
@@ -46,7 +42,7 @@ QWidget* titled(QLabel* title, GraphView* view) {
 } // namespace
 
 GraphDiffView::GraphDiffView(JobRunner* jobs, QWidget* parent)
-    : QWidget(parent), jobs_(jobs ? jobs : new JobRunner(this)), slot_(next_slot()), a_(new GraphView(jobs_)), b_(new GraphView(jobs_)),
+    : QWidget(parent), jobs_(jobs ? jobs : new JobRunner(this)), slot_(ownSlot(QStringLiteral("graph diff"))), a_(new GraphView(jobs_)), b_(new GraphView(jobs_)),
       title_a_(new QLabel), title_b_(new QLabel), summary_(new QLabel), previous_(new QToolButton), next_(new QToolButton),
       error_(new ErrorBar), together_box_(new QCheckBox), leader_(a_), picked_(new Selection(this)), several_(new SelectedSet(picked_, this)), picked_on_(a_) {
     auto* bar = new QHBoxLayout;

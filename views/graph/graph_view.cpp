@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "views/common/job_runner.h"
+#include "views/common/job_slot.h"
 #include "views/graph/colour_bar.h"
 #include "views/graph/minimap.h"
 
@@ -19,15 +20,10 @@ namespace {
 constexpr double margin = 24;
 constexpr double legend_margin = 12; ///< around the legend of a picture
 
-QString next_slot() {
-    static int counter = 0;
-    return QStringLiteral("graph layout %1").arg(++counter);
-}
-
 } // namespace
 
 GraphView::GraphView(JobRunner* jobs, QWidget* parent)
-    : QWidget(parent), jobs_(jobs ? jobs : new JobRunner(this)), slot_(next_slot()), minimap_(new Minimap(this)), bar_(new ColourBar(this)),
+    : QWidget(parent), jobs_(jobs ? jobs : new JobRunner(this)), slot_(ownSlot(QStringLiteral("graph layout"))), minimap_(new Minimap(this)), bar_(new ColourBar(this)),
       fonts_(font()), style_(palette()) {
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);

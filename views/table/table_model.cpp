@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <numeric>
 
 #include "views/common/job_runner.h"
+#include "views/common/job_slot.h"
 #include "views/common/number_text.h"
 #include "views/common/plain_tool_tip.h"
 
@@ -51,14 +51,9 @@ QString csvCell(const QString& s) {
     return QLatin1Char('"') + QString(s).replace(QLatin1Char('"'), QStringLiteral("\"\"")) + QLatin1Char('"');
 }
 
-QString nextSlot() {
-    static std::atomic<int> counter = 0; // frozen ones are made wherever
-    return QStringLiteral("table %1").arg(++counter);
-}
-
 } // namespace
 
-TableModel::TableModel(std::vector<TableColumn> columns, QObject* parent) : QAbstractTableModel(parent), columns_(std::move(columns)), slot_(nextSlot()) {}
+TableModel::TableModel(std::vector<TableColumn> columns, QObject* parent) : QAbstractTableModel(parent), columns_(std::move(columns)), slot_(ownSlot(QStringLiteral("table"))) {}
 
 TableModel::~TableModel() {
     if (!jobs_) return;
